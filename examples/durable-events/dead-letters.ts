@@ -1,10 +1,10 @@
 /** The dead letters of a group: `bun dead-letters.ts <group> [list | show <n> | redrive <n or all> | discard <n>]`. */
 import { nats } from '@elysia-microservices/nats'
-import { connect, deadLetters } from 'elysia-microservices/client'
+import { connect } from 'elysia-microservices/client'
 
 const [group = 'billing', command = 'list', position = ''] = process.argv.slice(2)
 const client = connect({ transport: nats({ url: process.env['NATS_URL'] ?? 'nats://localhost:4222' }) })
-const letters = deadLetters(client, group)
+const letters = client.group(group).deadLetters
 let isDone = true
 
 if (command === 'list') {

@@ -70,10 +70,10 @@ for (const transport of TRANSPORTS) {
       await orders.listen()
       const customer = connect<typeof orders>({ transport: own.client() })
       try {
-        const { error } = await client.safeRequest('stock.take', 'tea')
+        const { error } = await client.safe.request('stock.take', 'tea')
         assert.ok(isError(error, 'OUT_OF_STOCK'))
         assert.deepEqual([error.details.left, error.status, error.message], [3, 409, 'Not so much is left'])
-        const placed = await customer.safeRequest('orders.place', 'tea')
+        const placed = await customer.safe.request('orders.place', 'tea')
         assert.ok(isError(placed.error, 'OUT_OF_STOCK'))
         assert.deepEqual(
           [placed.error.details, placed.error.status, placed.error.message],
@@ -87,7 +87,7 @@ for (const transport of TRANSPORTS) {
           (failure) => isError(failure, 'OUT_OF_STOCK') && (failure.details as { left: number }).left === 3
         )
         assert.deepEqual(values, [4])
-        const broken = await customer.safeRequest('orders.place', 'broken')
+        const broken = await customer.safe.request('orders.place', 'broken')
         assert.equal(broken.error?.code, 'INTERNAL')
         assert.doesNotMatch(JSON.stringify(broken.error), /secret/)
       } finally {

@@ -10,7 +10,7 @@ import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
 import { isMissing, until } from '@elysia-microservices/test-support'
 import { microservice, type Transport } from 'elysia-microservices'
-import { connect } from 'elysia-microservices/client'
+import { connect, type StoringTransport } from 'elysia-microservices/client'
 import type { DeadLettersView, GroupView } from '../../tools/console/dist/protocol.js'
 import { consoleOf, toldTo } from '../support/console-page.ts'
 import { listen, newApp } from '../support/http-app.ts'
@@ -37,7 +37,7 @@ async function start(transport: () => Transport) {
     { durable: { retry: { attempts: 2, minDelay: 1 } } }
   )
   await service.listen()
-  const client = connect({ transport: transport(), logger })
+  const client = connect({ transport: transport() as StoringTransport, logger })
   const services: Record<string, ConsoleClient> = { billing: client }
   const http = await listen(newApp().use(consolePage({ services, try: true, interval: 100, logger })))
   ends.push(

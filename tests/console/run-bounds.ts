@@ -10,6 +10,8 @@ import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { consolePage } from '@elysia-microservices/console'
+import { tcp } from '@elysia-microservices/tcp'
+import { INSIDE } from '@elysia-microservices/transport/kit'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import type { Page } from 'playwright-core'
@@ -75,7 +77,7 @@ async function app(port: number): Promise<void> {
   // As over an engine, so that the question has the name of the service.
   const client = new Proxy(plain, {
     get(target, name) {
-      if (name === 'traits') return { ...target.traits, shares: 'engine' }
+      if (name === INSIDE) return { traits: { ...tcp().traits, shares: 'engine' }, durable: undefined }
       if (name !== 'request') return Reflect.get(target, name)
       return async (route: string) => {
         const answer = await target.request('describe', route, { timeout: 60_000 })

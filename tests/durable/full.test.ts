@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
 import { isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
-import { deadLetters, NotStoredError, RetryLater } from '@elysia-microservices/transport'
+import { NotStoredError, RetryLater } from '@elysia-microservices/transport'
 import { connect as connectBare } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
@@ -116,7 +116,7 @@ if (!isMissing('durable events in a full storage', natsMissing())) {
         stored.push(100)
         const letters = async () => {
           const ids: unknown[] = []
-          for await (const { data } of deadLetters(client, 'full').list()) ids.push(data)
+          for await (const { data } of client.group('full').deadLetters.list()) ids.push(data)
           return ids
         }
         await until('It is a dead letter', async () => (await letters()).length === 1)

@@ -6,17 +6,17 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
 import { isMissing, Link, Log, pause, until } from '@elysia-microservices/test-support'
-import { type DurableOptions, pauseGroup, resumeGroup } from '@elysia-microservices/transport'
+import type { DurableOptions } from '@elysia-microservices/transport'
 import { connect as connectBare, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 
 if (!isMissing('durable events whose stream or consumer is gone', natsMissing())) {
   describe('durable events whose stream or consumer is gone', () => {
     let server: NatsServerProcess
     let operator: NatsConnection
-    let client: UntypedClient
+    let client: UntypedStoringClient
     let count = 0
     const log = new Log()
     const cleanUps: (() => Promise<unknown>)[] = []
@@ -292,7 +292,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       const pattern = fresh()
       const seen: number[] = []
       const service = await serve(pattern, ({ data }) => void seen.push(data), { group: 'resting' })
-      await pauseGroup(client, 'resting')
+      await client.group('resting').pause()
       await until('It is known to be paused', () => service.stats()[0]?.durable?.[0]?.isPaused === true)
       await mustDelete(`CONSUMER.DELETE.${pattern}.resting_${pattern}`)
       await until('It is there again', async () => {
@@ -302,7 +302,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await client.publish(pattern, 1)
       await pause(500)
       assert.deepEqual(seen, [])
-      await resumeGroup(client, 'resting')
+      await client.group('resting').resume()
       await until('It is handled', () => seen.length === 1)
     })
 

@@ -6,14 +6,13 @@ import { isMissing, Log, pause, until } from '@elysia-microservices/test-support
 import {
   type DeadLetter,
   type DurableOptions,
-  deadLetters,
   EventRefusedError,
   OptionError,
   PayloadTooLargeError
 } from '@elysia-microservices/transport'
 import { connect as connectBare, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 
 const MAX_PAYLOAD = 1024 * 1024
@@ -22,7 +21,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
   describe('a durable event at the limits of NATS', () => {
     let server: NatsServerProcess
     let bare: NatsConnection
-    let client: UntypedClient
+    let client: UntypedStoringClient
     let count = 0
     const log = new Log()
     const cleanUps: (() => Promise<unknown>)[] = []
@@ -49,7 +48,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
 
     async function lettersOf(group: string, pattern: string): Promise<DeadLetter[]> {
       const found: DeadLetter[] = []
-      for await (const letter of deadLetters(client, group).list())
+      for await (const letter of client.group(group).deadLetters.list())
         if (letter.pattern === pattern) found.push(letter)
       return found
     }
@@ -153,12 +152,12 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
         ['large headers', { small: 'kept' }, ['headers.large']]
       )
       assert.deepEqual([data.data, data.leftOut, data.attempts], [undefined, ['data'], 2])
-      await assert.rejects(deadLetters(client, 'limits').redrive(data.position), (error: Error) => {
+      await assert.rejects(client.group('limits').deadLetters.redrive(data.position), (error: Error) => {
         assert.ok(error instanceof EventRefusedError, String(error))
         assert.match(error.message, /its data were too large to be kept/)
         return true
       })
-      assert.equal(await deadLetters(client, 'limits').redrive(headers.position), true)
+      assert.equal(await client.group('limits').deadLetters.redrive(headers.position), true)
     })
 
     it('that is too large together with its headers is refused', async () => {
@@ -205,7 +204,8 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       await pause(100)
       assert.deepEqual(seen.toSorted(), names.toSorted())
       // The group `shop.x` has no dead letters, although the service's name begins the same.
-      for await (const _ of deadLetters(client, 'shop.x').list({ limit: 1 })) assert.fail('There are none')
+      for await (const _ of client.group('shop.x').deadLetters.list({ limit: 1 }))
+        assert.fail('There are none')
     })
 
     it('is redriven once even if several clients redrive it at the same time', async () => {
@@ -225,7 +225,9 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       isPoisoned = false
       const clients = Array.from({ length: 4 }, () => connect({ transport: transport(), logger: log.logger }))
       for (const { position } of await lettersOf('limits', pattern)) {
-        const answers = await Promise.all(clients.map((one) => deadLetters(one, 'limits').redrive(position)))
+        const answers = await Promise.all(
+          clients.map((one) => one.group('limits').deadLetters.redrive(position))
+        )
         assert.equal(answers.filter(Boolean).length, 1)
       }
       await until('They are handled', () => runs === 10)

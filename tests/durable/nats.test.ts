@@ -12,7 +12,6 @@ import { type NatsDurableOptions, nats } from '@elysia-microservices/nats'
 import { collected, isMissing, Log, until, Values } from '@elysia-microservices/test-support'
 import {
   type DurableOptions,
-  deadLetters,
   NotStoredError,
   OptionError,
   PatternNotFoundError,
@@ -20,7 +19,7 @@ import {
 } from '@elysia-microservices/transport'
 import { connect as connectBare } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 
 if (!isMissing('durable events over NATS', natsMissing())) {
@@ -38,7 +37,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       return nats({ url: server.url, durable: { ackWait: 1_000, ...durable } })
     }
 
-    function newClient(durable?: NatsDurableOptions, timeout = 10_000): UntypedClient {
+    function newClient(durable?: NatsDurableOptions, timeout = 10_000): UntypedStoringClient {
       const client = connect({ transport: transport(durable), logger: log.logger, timeout })
       cleanUps.push(() => client.close())
       return client
@@ -159,7 +158,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
         await until('The others are handled', () => seen.length === 2)
         assert.deepEqual(seen, [undefined, 'plain'])
         const client = newClient()
-        const letters = () => collected(deadLetters(client, group).list())
+        const letters = () => collected(client.group(group).deadLetters.list())
         await until('One is a dead letter', async () => (await letters()).length > 0)
         const [letter, ...others] = await letters()
         assert.match(letter?.reason ?? '', /headers of the event cannot be read/)

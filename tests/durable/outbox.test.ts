@@ -8,7 +8,7 @@ import { nats } from '@elysia-microservices/nats'
 import { inbox, migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
 import { isMissing, Log, until } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect } from 'elysia-microservices/client'
+import { connect, type StoringTransport } from 'elysia-microservices/client'
 import pg from 'pg'
 import { type RunningEngine, STAND_INS } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
@@ -69,7 +69,7 @@ if (!isMissing('what NATS refuses of the outbox', natsMissing())) {
         { durable: true }
       )
       await service.listen()
-      const client = connect({ transport: transport(), logger })
+      const client = connect({ transport: transport() as StoringTransport, logger })
       const relay = outboxRelay({ sql: pool, client, logger })
       await relay.start()
       const writer = await pool.connect()
@@ -136,7 +136,7 @@ overEngines(
             { durable: { ordered: true, retry: { attempts: 20, minDelay: 20 } } }
           )
           await service.listen()
-          const client = connect({ transport: transport(), logger })
+          const client = connect({ transport: transport() as StoringTransport, logger })
           const relay = outboxRelay({ sql: orders, client, logger })
           await relay.start()
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { Log, pause } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
-import { connect } from 'elysia-microservices/client'
+import { connect, type StoringTransport } from 'elysia-microservices/client'
 import { TRIED_ENGINES } from './engines.ts'
 import { overEngines } from './needs.ts'
 
@@ -17,7 +17,7 @@ overEngines(
       caseOf('is an error for those who connect', [], async () => {
         const engine = await start()
         const { logger } = new Log()
-        const client = connect({ transport: engine.transport(), logger })
+        const client = connect({ transport: engine.transport() as StoringTransport, logger })
         const service = microservice({ transport: engine.transport(), logger }).message('echo', () => {})
         engine.suspend()
         try {
@@ -42,7 +42,7 @@ overEngines(
         const service = app.message('still.echo', ({ data }) => data)
         if (isStored) service.event('still.stored', () => {}, { durable: {} })
         await service.listen()
-        const client = connect({ transport: engine.transport(), logger })
+        const client = connect({ transport: engine.transport() as StoringTransport, logger })
         try {
           await client.request('still.echo', 1)
           if (isStored) await client.publish('still.stored', 1)

@@ -5,7 +5,7 @@ import { kafka } from '@elysia-microservices/kafka'
 import { isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import type { DurableOptions } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { type EachMessagePayload, Kafka, logLevel } from 'kafkajs'
 import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
 
@@ -19,7 +19,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
 
     const transport = () => kafka({ url: [server.broker], partitions: 3 })
 
-    function newClient(): UntypedClient {
+    function newClient(): UntypedStoringClient {
       const client = connect({ transport: transport(), logger: log.logger, timeout: PATIENCE })
       cleanUps.push(() => client.close())
       return client

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
 import { collected, isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import kafkajs from 'kafkajs'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { rootFolder, testsFolder } from '../workspace.ts'
@@ -54,7 +54,7 @@ function entries() {
 if (!isMissing('rights at Kafka', kafkaMissing()))
   describe('at a Kafka broker with users', () => {
     let server: KafkaServerProcess
-    let client: UntypedClient
+    let client: UntypedStoringClient
     const cleanUps: (() => Promise<unknown>)[] = []
     const log = new Log()
     let admin: ReturnType<InstanceType<typeof Kafka>['admin']>

@@ -2,13 +2,7 @@
 
 import { forgetQueues } from '@elysia-microservices/rsocket/testing'
 import { type Message, microservice } from 'elysia-microservices'
-import {
-  connect,
-  deadLetters,
-  pauseGroup,
-  resumeGroup,
-  type UntypedClient
-} from 'elysia-microservices/client'
+import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import { interval, map, range, take } from 'rxjs'
 import { type Carrier, carrierOf } from './carrier.ts'
 import { Ledger } from './ledger.ts'
@@ -61,7 +55,7 @@ interface Payload {
   readonly failures: number
 }
 
-type Client = UntypedClient
+type Client = UntypedStoringClient
 type Service = ReturnType<Life['newService']>
 
 class Life {
@@ -158,7 +152,7 @@ class Life {
   #newClient(n: number): Client {
     const name = `client-${n}`
     return connect({
-      transport: this.#carrier.client(name),
+      transport: this.#carrier.client(name) as StoringTransport,
       name,
       timeout: this.#plan.config.timeout,
       logger: this.#logger,
@@ -397,7 +391,7 @@ class Life {
   /** Gives all dead letters back to their group; if the engine is away, another time will do. */
   async #redrive(): Promise<void> {
     const client = this.#newClient(9)
-    const letters = deadLetters(client, 'world')
+    const letters = client.group('world').deadLetters
     try {
       for await (const { id, position } of letters.list()) {
         const kept = this.ledger.published.get(id)
@@ -562,5 +556,5 @@ class Life {
 const LOSING = new Set<Step['do']>(['restart', 'close', 'stranger', 'freeze'])
 
 async function pausing(client: Client, group: string, isPaused: boolean): Promise<void> {
-  await (isPaused ? pauseGroup(client, group) : resumeGroup(client, group))
+  await (isPaused ? client.group(group).pause() : client.group(group).resume())
 }

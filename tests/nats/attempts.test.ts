@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type NatsOptions, nats } from '@elysia-microservices/nats'
 import { collected, isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
-import { type DurableOptions, deadLetters, RetryLater } from '@elysia-microservices/transport'
+import { type DurableOptions, RetryLater } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 
 const HOUR = 60 * 60 * 1_000
@@ -13,7 +13,7 @@ const HOUR = 60 * 60 * 1_000
 if (!isMissing('attempts of NATS', natsMissing())) {
   describe('an event of NATS', () => {
     let server: NatsServerProcess
-    let client: UntypedClient
+    let client: UntypedStoringClient
     const log = new Log()
     const transport = (durable: NatsOptions['durable'] = {}) => nats({ url: server.url, durable })
     before(async () => {
@@ -83,7 +83,7 @@ if (!isMissing('attempts of NATS', natsMissing())) {
         runs.filter((run) => !run.startsWith('first')),
         ['second 1', 'second 2', 'second 3', 'third 1', 'fourth 1']
       )
-      assert.deepEqual(await collected(deadLetters(client, 'waits').list()), [])
+      assert.deepEqual(await collected(client.group('waits').deadLetters.list()), [])
     })
 
     it('whose process ends each time is a dead letter after some 20 runs, also if it had waited before', {
@@ -105,7 +105,7 @@ if (!isMissing('attempts of NATS', natsMissing())) {
         service = await start('crashes', handler, durable)
       }
       let before = 0
-      const isDead = async () => (await collected(deadLetters(client, 'crashes').list())).length > 0
+      const isDead = async () => (await collected(client.group('crashes').deadLetters.list())).length > 0
       while (!(await isDead())) {
         await until('It runs, or is given up', async () => runs > before || (await isDead()))
         before = runs
@@ -144,7 +144,7 @@ if (!isMissing('attempts of NATS', natsMissing())) {
         await client.publish(`${name}.later`, HOUR / 2)
         await client.publish(`${name}.later`, 2 * HOUR)
         await client.publish(`${name}.fails`, 1)
-        const letters = () => collected(deadLetters(client, name).list())
+        const letters = () => collected(client.group(name).deadLetters.list())
         await until('Both are dead letters', async () => (await letters()).length === 2)
         const found = await letters()
         for (const { reason } of found) assert.match(reason, /keeps it no longer \(maxAge: 3600000 ms\)/)

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
 import { isMissing, Log, until } from '@elysia-microservices/test-support'
-import { deadLetters } from '@elysia-microservices/transport'
 import { connect as connectDriver, headers } from '@nats-io/transport-node'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
@@ -38,7 +37,7 @@ if (!isMissing('durable events of NATS', natsMissing())) {
       await first.listen()
       const client = connect({ transport: transport(5_000), logger: log.logger })
       await client.publish('billing.paid', 1)
-      const letters = deadLetters(client, 'billing')
+      const letters = client.group('billing').deadLetters
       const list = async () => {
         const all: { readonly position: string }[] = []
         for await (const { position } of letters.list()) all.push({ position: String(position) })

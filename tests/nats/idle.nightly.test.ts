@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
 import { freePort, isMissing, Log, PATIENCE, pause, until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
-import { connect, pauseGroup, resumeGroup } from 'elysia-microservices/client'
+import { connect } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 
 /** Milliseconds after which new handlers are at rest, and milliseconds for which messages are counted. */
@@ -67,10 +67,10 @@ if (!isMissing('idle handlers of NATS', natsMissing()))
         await publish(1)
         await pause(REST)
         await publish(2)
-        await pauseGroup(client, 'rested')
+        await client.group('rested').pause()
         const arePaused = () => service.stats()[0]?.durable?.every(({ isPaused }) => isPaused)
         await until('the pause is known', () => arePaused() === true)
-        await resumeGroup(client, 'rested')
+        await client.group('rested').resume()
         await publish(3)
       } finally {
         await client.close()

@@ -9,7 +9,7 @@ import { nats } from '@elysia-microservices/nats'
 import { isMissing, Link, Log, PATIENCE, until, within } from '@elysia-microservices/test-support'
 import { connect as connectDriver, errors, headers, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, deadLetters } from 'elysia-microservices/client'
+import { connect } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { testsFolder } from '../workspace.ts'
 
@@ -193,7 +193,7 @@ if (!isMissing('rights over NATS', natsMissing())) {
       })
       const till = clientOf('till')
       await till.publish('payments.settled', { order: 7 }, { id: 'seven' })
-      const letters = deadLetters(clientOf('operator'), 'ledger')
+      const letters = clientOf('operator').group('ledger').deadLetters
       const dead = async () => {
         const all = []
         for await (const letter of letters.list()) all.push(letter)
@@ -243,7 +243,7 @@ if (!isMissing('rights over NATS', natsMissing())) {
       driver.publish('_ELYSIA.DEAD.ledger.ledger_payments_settled', '{', { headers: poisoned })
       driver.publish('_ELYSIA.DEAD.ledger.x', '')
       await driver.flush()
-      const letters = deadLetters(clientOf('operator'), 'ledger')
+      const letters = clientOf('operator').group('ledger').deadLetters
       const reasons: string[] = []
       for await (const { reason, position } of letters.list()) {
         reasons.push(reason)

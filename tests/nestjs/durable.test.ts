@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { tcp } from '@elysia-microservices/tcp'
-import { Discard, deadLetters, ManualClock, RetryLater } from '@elysia-microservices/transport'
+import { Discard, ManualClock, RetryLater } from '@elysia-microservices/transport'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { Ctx, EventPattern, MessagePattern, Payload, RpcException } from '@nestjs/microservices'
@@ -104,7 +104,7 @@ for (const [where, start] of Object.entries(STARTS)) {
       )
       assert.equal(seen.filter((line) => line.endsWith('plain')).length, 4)
       const letters: unknown[] = []
-      for await (const { data, attempts } of deadLetters(client, 'billing').list())
+      for await (const { data, attempts } of client.group('billing').deadLetters.list())
         letters.push([data, attempts])
       assert.deepEqual(letters, [['bad', 3]])
       await client.close()

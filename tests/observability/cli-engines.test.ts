@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
-import { connect, deadLetters } from 'elysia-microservices/client'
+import { connect, type StoringTransport } from 'elysia-microservices/client'
 import { type RunningEngine, STAND_INS } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
 import { rootFolder } from '../workspace.ts'
@@ -102,11 +102,11 @@ overEngines(
       })
 
       it('lists, redrives and deletes dead letters', async () => {
-        const client = connect({ transport: engine.transport(), logger: quiet })
+        const client = connect({ transport: engine.transport() as StoringTransport, logger: quiet })
         stops.push(() => client.close())
         const count = async () => {
           let n = 0
-          for await (const _ of deadLetters(client, 'payments').list()) n++
+          for await (const _ of client.group('payments').deadLetters.list()) n++
           return n
         }
         for (const id of ['a', 'b', 'c']) await client.publish('payments.placed', { id }, { id })

@@ -9,7 +9,7 @@ import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { isMissing, until } from '@elysia-microservices/test-support'
-import { Discard, type DurableOptions, deadLetters, RetryLater } from '@elysia-microservices/transport'
+import { Discard, type DurableOptions, RetryLater } from '@elysia-microservices/transport'
 import { connect as connectDriver, type GetMessage, type Options } from 'amqplib'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
@@ -113,7 +113,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       )
       const [figures] = service.stats()[0]?.durable ?? []
       assert.deepEqual([figures?.deadLetters, figures?.redeliveries], [1, 2])
-      assert.throws(() => deadLetters(setup.client, 'pausing'), {
+      assert.throws(() => setup.client.group('pausing').deadLetters, {
         name: 'OptionError',
         message: /_elysia\.dead\.pausing/
       })

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { isMissing, Link, until, Values } from '@elysia-microservices/test-support'
-import { pauseGroup, RetryLater, resumeGroup } from '@elysia-microservices/transport'
+import { RetryLater } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
 import { rabbitmqMissing } from '../support/rabbitmq-server.ts'
@@ -91,8 +91,8 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
         ]
       )
       // Pausing the group makes its processes read the counts at once.
-      await pauseGroup(setup.client, 'many')
-      await resumeGroup(setup.client, 'many')
+      await setup.client.group('many').pause()
+      await setup.client.group('many').resume()
       const figures = () => service.stats()[0]?.durable?.[0]
       await until('they are counted', () => figures()?.lag === 300)
       assert.equal(figures()?.unavailable, undefined)

@@ -12,7 +12,7 @@ import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { isMissing, Log, Values } from '@elysia-microservices/test-support'
 import { type Channel, connect as connectDriver } from 'amqplib'
 import { microservice } from 'elysia-microservices'
-import { connect, pauseGroup, resumeGroup } from 'elysia-microservices/client'
+import { connect } from 'elysia-microservices/client'
 import { ownFolder } from '../support/own-folder.ts'
 import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { rootFolder } from '../workspace.ts'
@@ -135,10 +135,10 @@ if (!isMissing('the rights of RabbitMQ', rabbitmqMissing())) {
       cleanUps.push(() => client.close())
       const operator = connect({ transport: as('operator'), logger: log.logger })
       cleanUps.push(() => operator.close())
-      await pauseGroup(operator, 'orders')
+      await operator.group('orders').pause()
       await client.publish('orders.paused', 1)
       assert.equal(service.stats()[0]?.durable?.[0]?.isPaused, true)
-      await resumeGroup(operator, 'orders')
+      await operator.group('orders').resume()
       assert.equal(await seen.take(), 1)
     })
 

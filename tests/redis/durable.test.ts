@@ -9,17 +9,9 @@ import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
 import { collected, isMissing, Log, pause, until } from '@elysia-microservices/test-support'
-import {
-  type DurableOptions,
-  deadLetters,
-  NotStoredError,
-  OptionError,
-  pauseGroup,
-  RetryLater,
-  resumeGroup
-} from '@elysia-microservices/transport'
+import { type DurableOptions, NotStoredError, OptionError, RetryLater } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
 import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 
@@ -30,7 +22,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
     let server: RedisServerProcess
     let folder: string
     let operator: Redis
-    let client: UntypedClient
+    let client: UntypedStoringClient
     let count = 0
     const log = new Log()
     const cleanUps: (() => Promise<unknown>)[] = []
@@ -50,7 +42,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       return listening
     }
 
-    function newClient(url = server.url): UntypedClient {
+    function newClient(url = server.url): UntypedStoringClient {
       const made = connect({ transport: transport(url), logger: log.logger, timeout: 20_000 })
       cleanUps.push(() => made.close())
       return made
@@ -125,10 +117,10 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       // An event as a killed process leaves it.
       const stream = `${STORE}s:${pattern}`
       await operator.xgroup('CREATECONSUMER', stream, 'test', 'dead')
-      await pauseGroup(client, 'test')
+      await client.group('test').pause()
       await client.publish(pattern, 1)
       await operator.xreadgroup('GROUP', 'test', 'dead', 'COUNT', 1, 'STREAMS', stream, '>')
-      await resumeGroup(client, 'test')
+      await client.group('test').resume()
       await until('It is handled', () => seen.length === 1)
     })
 
@@ -218,7 +210,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       const [stream, later] = [`${STORE}s:${pattern}`, `${STORE}l:test s:${pattern}`]
       const seen: number[] = []
       await serve(pattern, ({ data }) => void seen.push(data))
-      await pauseGroup(client, 'test')
+      await client.group('test').pause()
       await client.publish(pattern, 0)
       // The other process, whose handler has failed, gives the event back for later.
       const read = (await operator.xreadgroup(
@@ -234,7 +226,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       const [[place]] = read[0][1]
       await operator.zadd(later, Date.now() + 600_000, `${place}:2`)
       await operator.xack(stream, 'test', place)
-      await resumeGroup(client, 'test')
+      await client.group('test').resume()
       await client.publish(pattern, 1)
       await until('A later one is done', () => seen.includes(1))
       await operator.xclaim(stream, 'test', 'other', 0, place, 'FORCE')
@@ -272,7 +264,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
         { name: 'narrow' }
       )
       await client.publish(pattern, 0)
-      const letters = deadLetters(client, 'narrow')
+      const letters = client.group('narrow').deadLetters
       let letter: string | undefined
       await until('It is a dead letter', async () => {
         ;[letter] = (await collected(letters.list())).map(({ position }) => position)
@@ -404,7 +396,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       await operator.config('SET', 'maxmemory', '0')
       await client.publish(pattern, 2)
       await until('It is handled', () => seen.has(2))
-      const letters = deadLetters(client, 'full')
+      const letters = client.group('full').deadLetters
       const all = () => collected(letters.list())
       await until('It is a dead letter', async () => (await all()).length === 1)
       isBad = true
@@ -542,7 +534,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
         await service.listen()
         cleanUps.push(() => service.stop())
         for (const delay of [HOUR / 2, 2 * HOUR]) await client.publish(pattern, delay)
-        const letters = () => collected(deadLetters(client, name).list())
+        const letters = () => collected(client.group(name).deadLetters.list())
         await until('One is a dead letter', async () => (await letters()).length === 1)
         const [letter] = await letters()
         assert.equal(letter?.data, 2 * HOUR)

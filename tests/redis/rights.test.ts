@@ -8,7 +8,7 @@ import { after, afterEach, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
 import { collected, isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, deadLetters, pauseGroup, resumeGroup } from 'elysia-microservices/client'
+import { connect } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { testsFolder } from '../workspace.ts'
@@ -148,12 +148,12 @@ if (!isMissing('rights over Redis', redisMissing())) {
         const operator = clientOf('operator')
         const till = clientOf('till')
         await till.publish('payments.settled', { order: 7 }, { id: `seven ${ordered}`, key: 'k' })
-        const letters = deadLetters(operator, 'ledger')
+        const letters = operator.group('ledger').deadLetters
         const dead = () => collected(letters.list())
         await until('the event is dead', async () => (await dead()).length === 1)
         fails = false
-        await pauseGroup(operator, 'ledger')
-        await resumeGroup(operator, 'ledger')
+        await operator.group('ledger').pause()
+        await operator.group('ledger').resume()
         assert.equal(await letters.redrive((await dead())[0]?.position as string), true)
         await until('it is handled again', () => handled.length === 3)
         assert.deepEqual(await dead(), [])

@@ -6,14 +6,14 @@ import { after, afterEach, before } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { Log } from '@elysia-microservices/test-support'
 import { type ChannelModel, connect as connectDriver } from 'amqplib'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { type RabbitmqServerProcess, sharedRabbitmq } from './rabbitmq-server.ts'
 
 /** The set-up that `rabbitmqForEach` creates. Its fields are set once the tests run. */
 export class RabbitmqSetup {
   server!: RabbitmqServerProcess
   driver!: ChannelModel
-  client!: UntypedClient
+  client!: UntypedStoringClient
   readonly log = new Log()
   /** Functions that run after each test, the last one first. */
   readonly cleanUps: (() => Promise<unknown>)[] = []

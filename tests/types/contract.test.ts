@@ -63,7 +63,7 @@ export const family: Promise<number> = client.request('logs.two')
 export const one: Promise<string> = client.request('logs.one')
 export const placed: Promise<void> = client.emit('orders.placed', { lines: [{ sku: 'a', price: [1, 'EUR'] }] })
 export const left = async () => {
-  const { error } = await client.safeRequest('orders.take')
+  const { error } = await client.safe.request('orders.take')
   return isError(error, 'OUT_OF_STOCK') ? (error.details.left satisfies number) : 0
 }
 export const sum: Promise<number> = connect<Service>({}).request('sum', [1])

@@ -50,7 +50,7 @@ ${lines(
     })`
 )}
 const c = connect<typeof s>({})
-export const r = c.safeRequest('p0', 1)
+export const r = c.safe.request('p0', 1)
 `,
   'a chain and a call of each': (count: number) =>
     `${service(count)}const c = connect<typeof s>({})\n${lines(count, (n) => `export const r${n} = c.request('p${n}', { id: 1, name: 'a' })`)}`,

@@ -82,7 +82,7 @@ import type { byHand, http } from './types/service.js'
 import { connect } from 'elysia-microservices/client'
 import { isError } from 'elysia-microservices/client'
 const client = connect<typeof service>({})
-export const failing = await client.safeRequest('failing', 1)
+export const failing = await client.safe.request('failing', 1)
 export const left: number | false = isError(failing.error, 'OUT_OF_STOCK') && failing.error.details.left
 export const used: Promise<number> = client.request('used')
 export const annotated: Promise<number> = client.request('annotated', 1)

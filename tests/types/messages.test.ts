@@ -67,7 +67,7 @@ const MISTAKES = [
     "Property 'user' is missing in type"
   ],
   [
-    "connect<typeof stock>().safeRequest('take').then(({ error }) => isError(error, 'OUT_OF_STOK'))",
+    "connect<typeof stock>().safe.request('take').then(({ error }) => isError(error, 'OUT_OF_STOK'))",
     "'OUT_OF_STOK'",
     `not assignable to parameter of type '"OUT_OF_STOCK"'`
   ],

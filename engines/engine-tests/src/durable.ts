@@ -6,15 +6,13 @@ import {
   ConnectionError,
   Discard,
   type DurableOptions,
-  deadLetters,
   OptionError,
-  pauseGroup,
   RetryLater,
-  resumeGroup,
+  type StoringTransport,
   TimeoutError
 } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import type { EngineOptions, EngineUnderTest, RunningEngine } from './engine-under-test.ts'
 import { casesOfRestarts, casesOver } from './needs.ts'
 
@@ -35,8 +33,12 @@ export function durableEvents(under: EngineUnderTest): void {
       /** A pattern that only this test uses. */
       const fresh = () => `event${++count}.happened`
 
-      function newClient(timeout = 10_000, options?: EngineOptions): UntypedClient {
-        const client = connect({ transport: engine.transport(options), logger: log.logger, timeout })
+      function newClient(timeout = 10_000, options?: EngineOptions): UntypedStoringClient {
+        const client = connect({
+          transport: engine.transport(options) as StoringTransport,
+          logger: log.logger,
+          timeout
+        })
         cleanUps.push(() => client.close())
         return client
       }
@@ -154,7 +156,7 @@ export function durableEvents(under: EngineUnderTest): void {
           const client = newClient()
           await client.publish(pattern, 'bad', { id: 'b', key: 'k', headers: { 'x-a': 'ä' } })
           await client.publish(pattern, 'good')
-          const letters = deadLetters(client, 'retry')
+          const letters = client.group('retry').deadLetters
           await until('It is a dead letter', async () => (await all(letters.list())).length === 1)
           assert.deepEqual(seen, ['bad 1', 'good 1', 'bad 2', 'bad 3'])
           const [letter] = await all(letters.list())
@@ -169,8 +171,8 @@ export function durableEvents(under: EngineUnderTest): void {
             const [figures] = service.stats()[0]?.durable ?? []
             return figures?.deadLetters === 1 && figures.redeliveries === 2 && figures.lag === 0
           })
-          assert.deepEqual(await all(deadLetters(client, 'other').list()), [])
-          assert.equal(await deadLetters(client, 'other').discard(position), false)
+          assert.deepEqual(await all(client.group('other').deadLetters.list()), [])
+          assert.equal(await client.group('other').deadLetters.discard(position), false)
           assert.equal(await letters.discard(position), true)
           assert.equal(await letters.discard(position), false)
           assert.equal(await letters.get(position), undefined)
@@ -195,7 +197,7 @@ export function durableEvents(under: EngineUnderTest): void {
           await serve(pattern, handler('d'), {}, { name: 'd' })
           const client = newClient()
           const { position } = await client.publish(pattern, 1, { id: 'x', key: 'k' })
-          const letters = deadLetters(client, 'c')
+          const letters = client.group('c').deadLetters
           await until('It is a dead letter', async () => (await all(letters.list())).length === 1)
           await service.stop()
           isBroken = false
@@ -225,7 +227,7 @@ export function durableEvents(under: EngineUnderTest): void {
           const service = await serve(pattern, handler, durable, { name: 'idle' })
           const client = newClient()
           await client.publish(pattern, 1, { key: 'k' })
-          const letters = deadLetters(client, 'idle')
+          const letters = client.group('idle').deadLetters
           await until('It is a dead letter', async () => (await all(letters.list())).length === 1)
           await service.stop()
           isBroken = false
@@ -255,7 +257,7 @@ export function durableEvents(under: EngineUnderTest): void {
         await client.publish(pattern, 'later')
         await until('It has come again and again', () => seen.length === 5)
         assert.deepEqual(seen, ['unwanted 1', 'later 1', 'later 2', 'later 3', 'later 4'])
-        assert.deepEqual(await all(deadLetters(client, 'says').list()), [])
+        assert.deepEqual(await all(client.group('says').deadLetters.list()), [])
       })
 
       caseOf('whose handler takes longer than signs of life may be missing runs once', [], async () => {
@@ -397,14 +399,14 @@ export function durableEvents(under: EngineUnderTest): void {
         const seen: unknown[] = []
         await serve(pattern, ({ data }) => void seen.push(data), {}, { name: 'paused' })
         const client = newClient()
-        await pauseGroup(client, 'paused')
+        await client.group('paused').pause()
         await client.publish(pattern, 1)
         const service = await serve(pattern, ({ data }) => void seen.push(data), {}, { name: 'paused' })
         await until('It is known', () => service.stats()[0]?.durable?.[0]?.isPaused === true)
         assert.deepEqual(seen, [])
-        await resumeGroup(client, 'paused')
+        await client.group('paused').resume()
         await until('It is handled', () => seen.length === 1)
-        await assert.rejects(pauseGroup(client, 'nobody'), (error: Error) => {
+        await assert.rejects(client.group('nobody').pause(), (error: Error) => {
           assert.ok(error instanceof OptionError)
           assert.match(error.message, /no group 'nobody'/)
           return true
@@ -431,8 +433,8 @@ export function durableEvents(under: EngineUnderTest): void {
             const client = newClient()
             for (let n = 0; n < 3; n++) await client.publish(pattern, n, { key: 'k' })
             await until('It runs', () => service.stats()[0]?.inFlight.current === 1)
-            await pauseGroup(client, name)
-            await resumeGroup(client, name)
+            await client.group(name).pause()
+            await client.group(name).resume()
             end()
             await client.publish(pattern, 3, { key: 'k' })
             await until('All are handled', () => seen.length >= 4)

@@ -8,9 +8,9 @@ import { DialogueServer, type DialogueServerInit } from './server/dialogue-serve
 const NAMELESS = 'elysia-microservices'
 
 /** The parameters of `engineTransport()`: all that differs between engines. */
-export interface EngineParts<Name extends string, Connection extends Carrier> {
+export interface EngineParts<Name extends string, Abilities extends Traits, Connection extends Carrier> {
   readonly name: Name
-  readonly traits: Traits
+  readonly traits: Abilities
   /**
    * The name under which the processes of a service share its messages, if the user has set a name. Default:
    * the name of the service.
@@ -32,9 +32,9 @@ export interface EngineParts<Name extends string, Connection extends Carrier> {
 }
 
 /** Makes a transport over an engine. */
-export function engineTransport<Name extends string, Connection extends Carrier>(
-  parts: EngineParts<Name, Connection>
-): Transport & { readonly name: Name } {
+export function engineTransport<Name extends string, Abilities extends Traits, Connection extends Carrier>(
+  parts: EngineParts<Name, Abilities, Connection>
+): Transport & { readonly name: Name; readonly traits: Abilities } {
   const { name, traits, group } = parts
   return {
     name,

@@ -1,6 +1,10 @@
 /** `kafka()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/engine'
-import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import {
+  STORES_EVERYTHING,
+  type StoringTraits,
+  type StoringTransport
+} from '@elysia-microservices/transport/kit'
 import { platformatic } from './connection/platformatic.ts'
 import type { Driver } from './driver.ts'
 import { KafkaClientStore } from './durable/client-store.ts'
@@ -9,11 +13,11 @@ import { kafkaEngine } from './engine.ts'
 import { type KafkaOptions, kafkaOptions } from './options/options.ts'
 
 /** A Kafka cluster, for any number of services and clients; each of them has its own connections. */
-export interface KafkaTransport extends Transport {
+export interface KafkaTransport extends StoringTransport {
   readonly name: 'kafka'
 }
 
-const TRAITS: Traits = {
+const TRAITS: StoringTraits = {
   wildcards: false,
   names: true,
   hearsNobody: false,

@@ -1,6 +1,10 @@
 /** `nats()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/engine'
-import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import {
+  STORES_EVERYTHING,
+  type StoringTraits,
+  type StoringTransport
+} from '@elysia-microservices/transport/kit'
 import { natsIo } from './connection/nats-io.ts'
 import type { Driver } from './driver.ts'
 import { NatsClientStore } from './durable/client-store.ts'
@@ -10,11 +14,11 @@ import { type NatsOptions, natsOptions } from './options/options.ts'
 import { queueOf } from './words/subjects.ts'
 
 /** NATS, for any number of services and clients; each of them has its own connection. */
-export interface NatsTransport extends Transport {
+export interface NatsTransport extends StoringTransport {
   readonly name: 'nats'
 }
 
-const TRAITS: Traits = {
+const TRAITS: StoringTraits = {
   wildcards: true,
   hearsNobody: true,
   shares: 'engine',

@@ -1,6 +1,6 @@
 /** `rabbitmq()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/engine'
-import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import type { StoringTraits, StoringTransport } from '@elysia-microservices/transport/kit'
 import { amqplib } from './connection/amqplib.ts'
 import type { Driver } from './driver.ts'
 import { RabbitClientStore } from './durable/client-store.ts'
@@ -9,11 +9,11 @@ import { rabbitEngine } from './engine.ts'
 import { type RabbitmqOptions, rabbitmqOptions } from './options/options.ts'
 
 /** RabbitMQ, for any number of services and clients; each of them has its own connection. */
-export interface RabbitmqTransport extends Transport {
+export interface RabbitmqTransport extends StoringTransport {
   readonly name: 'rabbitmq'
 }
 
-const TRAITS: Traits = {
+const TRAITS: StoringTraits = {
   wildcards: true,
   hearsNobody: true,
   shares: 'engine',

@@ -1,6 +1,10 @@
 /** `redis()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/engine'
-import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import {
+  STORES_EVERYTHING,
+  type StoringTraits,
+  type StoringTransport
+} from '@elysia-microservices/transport/kit'
 import { ioredis } from './connection/ioredis.ts'
 import type { Driver } from './driver.ts'
 import { RedisClientStore } from './durable/client-store.ts'
@@ -9,11 +13,11 @@ import { redisEngine } from './engine.ts'
 import { type RedisOptions, redisOptions } from './options/options.ts'
 
 /** Redis, for any number of services and clients; each of them has its own connections. */
-export interface RedisTransport extends Transport {
+export interface RedisTransport extends StoringTransport {
   readonly name: 'redis'
 }
 
-const TRAITS: Traits = {
+const TRAITS: StoringTraits = {
   wildcards: true,
   hearsNobody: true,
   shares: 'engine',

@@ -103,9 +103,9 @@ class OrdersController {
     const reservation = { order: id, sku, count }
     steps.next({ step: 'placed' })
     const { error } = await untilAnswered(() =>
-      stock.safeRequest('stock.reserve', reservation, { idempotent: true })
+      stock.safe.request('stock.reserve', reservation, { idempotent: true })
     )
-    if (error === undefined) this.#reserved(id, steps)
+    if (error === null) this.#reserved(id, steps)
     else steps.error(error)
   }
 

@@ -24,10 +24,10 @@ if (images.workers.role !== 'worker') {
   const client = connect<typeof images>({ port, connections: 4, rsocket: { codec: 'msgpack' } })
   const picture: Picture = { width: 256, height: 256, pixels: new Uint8Array(256 * 256 * 4).fill(200) }
   const outcomes = await Promise.all(
-    Array.from({ length: 40 }, () => client.safeRequest('images.halve', picture, { idempotent: true }))
+    Array.from({ length: 40 }, () => client.safe.request('images.halve', picture, { idempotent: true }))
   )
   const refused = outcomes.filter(({ error }) => error?.code === 'REJECTED').length
-  const halved = outcomes.filter(({ value }) => value?.width === 128).length
+  const halved = outcomes.filter(({ data }) => data?.width === 128).length
   console.log(`${halved} pictures halved, ${refused} refused because all workers were busy`)
   await client.close()
   await images.stop()

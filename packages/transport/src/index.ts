@@ -9,21 +9,20 @@ export type {
   StreamCall,
   StreamOptions
 } from './call.ts'
+export type { CallDefaults } from './calls/call-defaults.ts'
+export type { Outcome } from './calls/outcome.ts'
 export type { ClientStatus, ConnectionEvent, ConnectionListener } from './connection-event.ts'
 export { type Clock, ManualClock, systemClock } from './durable/clock.ts'
+export type { DurableGroup } from './durable/group.ts'
 export type { DurableOptions, DurableRetryOptions, DurableStart } from './durable/options.ts'
-export {
-  type DeadLetter,
-  type DeadLetters,
-  type DurableCaller,
-  type DurableClient,
-  type DurableFigures,
-  deadLetters,
-  type ListDeadLettersOptions,
-  type Published,
-  type PublishOptions,
-  pauseGroup,
-  resumeGroup
+export type {
+  DeadLetter,
+  DeadLetters,
+  DurableCaller,
+  DurableFigures,
+  ListDeadLettersOptions,
+  Published,
+  PublishOptions
 } from './durable/published.ts'
 export {
   CanceledError,
@@ -78,6 +77,8 @@ export type {
   ServerTransport,
   StopOptions,
   StoreTraits,
+  StoringTraits,
+  StoringTransport,
   Traits,
   Transport,
   TransportStats,

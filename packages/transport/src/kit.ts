@@ -15,6 +15,8 @@ export {
 export { text } from './bytes/text.ts'
 export type { PassingOptions } from './call.ts'
 export { callerName, nameProcess, readCallerName, type Source } from './caller-name.ts'
+export { type Adapt, adaptedCaller, adaptedPublish, inTurn } from './calls/adapt.ts'
+export { checkedDefaults, defaulting } from './calls/call-defaults.ts'
 export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'
 export { DeadlineTimer } from './calls/deadline-timer.ts'
 export { INPUT_REFUSED, INPUT_WINDOW, InputStream } from './calls/input-stream.ts'
@@ -25,6 +27,7 @@ export {
   OpenCalls,
   type OpenCallsInit
 } from './calls/open-calls.ts'
+export { safely } from './calls/outcome.ts'
 export {
   type CallHolder,
   type CallKind,
@@ -74,6 +77,7 @@ export {
   type DeadLetterChange
 } from './durable/dead-letter-changes.ts'
 export { type DeliveredEvent, dateOf, deliveryOf } from './durable/delivery.ts'
+export { durableGroup, storesNothing } from './durable/group.ts'
 export {
   checkGroup,
   type DurableSettings,
@@ -88,7 +92,6 @@ export {
   checkPublishOptions,
   type DurableRoute,
   dispatcherFor,
-  durableOf,
   durableRoutes,
   secondHandler,
   VIA_PLAIN,
@@ -108,6 +111,7 @@ export { cleanUpFailed } from './handler-failed.ts'
 export { RESERVED_PREFIX, refuseReserved } from './headers.ts'
 export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
+export { INSIDE, type InsideClient, insideOf } from './inside-client.ts'
 export { checkLogger, loggerOf } from './logger.ts'
 export { IncomingMessage, type IncomingMessageInit, type Sources } from './message.ts'
 export { composeMiddleware, wrapCaller, wrapDispatcher, wrapPublish } from './middleware.ts'

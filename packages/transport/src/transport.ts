@@ -68,6 +68,11 @@ export interface Traits {
   readonly stores?: StoreTraits
 }
 
+/** Abilities of a transport that stores events. */
+export interface StoringTraits extends Traits {
+  readonly stores: StoreTraits
+}
+
 /** Makes servers and clients. */
 export interface Transport {
   /** The name, such as `'tcp'`; the field `transport` of messages. */
@@ -83,6 +88,11 @@ export interface Transport {
    * @throws {OptionError} an option is wrong for a client
    */
   client(context: ClientContext): ClientTransport
+}
+
+/** A transport that stores events: its clients publish durable events. */
+export interface StoringTransport extends Transport {
+  readonly traits: StoringTraits
 }
 
 /** Context of a server, given by its service. */

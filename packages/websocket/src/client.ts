@@ -13,6 +13,7 @@ export {
   type Logger,
   MicroserviceError,
   OptionError,
+  type Outcome,
   OverloadedError,
   type Pattern,
   PatternNotFoundError,
@@ -25,7 +26,7 @@ export {
   ValidationError,
   type ValidationIssue
 } from '@elysia-microservices/transport'
-export type { ErrorOf, Outcome } from 'elysia-microservices/client'
+export type { ErrorOf } from 'elysia-microservices/client'
 export {
   connect,
   type UntypedWebClient,

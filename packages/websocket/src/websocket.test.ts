@@ -135,10 +135,10 @@ describe('a client over WebSocket', () => {
   it('gets errors as outcomes', async () => {
     await using app = await opened()
     await using client = clientOf<Shop>(app)
-    const { value, error } = await client.safeRequest('shop.fail')
-    assert.equal(value, undefined)
+    const { data, error } = await client.safe.request('shop.fail')
+    assert.equal(data, null)
     assert.ok(isError(error, 'SOLD_OUT'))
-    assert.deepEqual(await client.safeRequest('shop.later', 1), { value: 2, error: undefined })
+    assert.deepEqual(await client.safe.request('shop.later', 1), { data: 2, error: null })
   })
 
   it('knows patterns and data by the type of the service', () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pause } from '@elysia-microservices/test-support'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import { ownFolder } from '../../support/own-folder.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import type { Broker, BrokerServer } from './engine.ts'
@@ -45,7 +45,7 @@ export class Setting {
   readonly broker: Broker
   readonly servers: readonly BrokerServer[]
   readonly services: readonly ServerProcess[]
-  readonly client: UntypedClient
+  readonly client: UntypedStoringClient
   /** The number of events whose publishing has begun: all events below this number. */
   begun = 0
   /** Events that were stored and not done when their stream was deleted: they may have been deleted with it. */
@@ -76,7 +76,7 @@ export class Setting {
         })
     )
     this.client = connect({
-      transport: broker.transport(urls, { replicas }),
+      transport: broker.transport(urls, { replicas }) as StoringTransport,
       timeout: 60_000,
       logger: { error() {}, warn() {} }
     })

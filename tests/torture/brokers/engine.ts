@@ -1,6 +1,6 @@
 /** An engine under torture, with the functions that the plans need. */
 import type { Transport } from 'elysia-microservices'
-import { deadLetters, type UntypedClient } from 'elysia-microservices/client'
+import type { UntypedStoringClient } from 'elysia-microservices/client'
 import type { EngineProcess } from '../../support/engine-process.ts'
 
 /** A server, with its address. */
@@ -52,12 +52,12 @@ export interface Broker {
   /** Whether its logs have partitions, which move between processes; then a group with members cannot be deleted. */
   readonly hasPartitions?: true
   /** The number of dead letters of the group `torture`. */
-  countDeadLetters(client: UntypedClient, url: string): Promise<number>
+  countDeadLetters(client: UntypedStoringClient, url: string): Promise<number>
 }
 
 /** The number of dead letters, for engines that can list them. */
-export async function countListed(client: UntypedClient): Promise<number> {
+export async function countListed(client: UntypedStoringClient): Promise<number> {
   let count = 0
-  for await (const _ of deadLetters(client, 'torture').list()) count++
+  for await (const _ of client.group('torture').deadLetters.list()) count++
   return count
 }

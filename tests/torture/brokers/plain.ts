@@ -5,13 +5,7 @@
  */
 import { PATIENCE, pause, randomFrom, within } from '@elysia-microservices/test-support'
 import { type DurableOptions, type Message, microservice, type Transport } from 'elysia-microservices'
-import {
-  connect,
-  deadLetters,
-  pauseGroup,
-  resumeGroup,
-  type UntypedClient
-} from 'elysia-microservices/client'
+import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import { ownFolder } from '../../support/own-folder.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { settled } from './durable.ts'
@@ -77,7 +71,7 @@ async function serve(transport: Transport, group: Group, durable: DurableOptions
 
 /** Everything that moves in a run. */
 class World {
-  readonly client: UntypedClient
+  readonly client: UntypedStoringClient
   readonly groups = [
     new Group('steady', false),
     new Group('shared', true),
@@ -98,7 +92,7 @@ class World {
     this.#redrives = transport().traits.stores?.browses === true
     if (!this.#redrives) this.groups.at(-1)?.repair()
     this.#random = random
-    this.client = connect({ transport: transport(), logger: LOG, timeout: 60_000 })
+    this.client = connect({ transport: transport() as StoringTransport, logger: LOG, timeout: 60_000 })
   }
 
   async start(): Promise<void> {
@@ -134,15 +128,15 @@ class World {
   }
 
   async #pause({ name }: Group): Promise<void> {
-    if (this.#isPaused) await resumeGroup(this.client, name)
-    else await pauseGroup(this.client, name)
+    if (this.#isPaused) await this.client.group(name).resume()
+    else await this.client.group(name).pause()
     this.#isPaused = !this.#isPaused
   }
 
   /** Redrives all dead letters of a group. @returns how many */
   async redrive({ name }: Group): Promise<number> {
     if (!this.#redrives) return 0
-    const letters = deadLetters(this.client, name)
+    const letters = this.client.group(name).deadLetters
     const positions: string[] = []
     for await (const { position } of letters.list()) positions.push(position)
     for (const position of positions) await letters.redrive(position)

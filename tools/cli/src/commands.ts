@@ -1,6 +1,6 @@
 /** The commands. Each command returns the exit code, or throws an error that determines the exit code. */
-import { LONGEST_TIME, PatternNotFoundError } from '@elysia-microservices/transport/kit'
-import type { UntypedClient } from 'elysia-microservices/client'
+import { insideOf, LONGEST_TIME, PatternNotFoundError } from '@elysia-microservices/transport/kit'
+import type { UntypedStoringClient } from 'elysia-microservices/client'
 import type { Arguments, Command } from './arguments.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { askDescription } from './described.ts'
@@ -10,7 +10,7 @@ import { contractOf } from './schema-text.ts'
 import { top } from './top.ts'
 
 /** Runs a command with a client, which is closed afterwards. */
-export type Run = (client: UntypedClient, args: Arguments, output: Output) => Promise<number>
+export type Run = (client: UntypedStoringClient, args: Arguments, output: Output) => Promise<number>
 
 /** The commands by their names. */
 export const RUN: Readonly<Record<Command, Run>> = {
@@ -24,13 +24,13 @@ export const RUN: Readonly<Record<Command, Run>> = {
   'dead-letters': deadLettersOf
 }
 
-async function call(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+async function call(client: UntypedStoringClient, args: Arguments, output: Output): Promise<number> {
   const { pattern, data, headers } = args
   output.out(valueText(await client.request(pattern, data, { headers }), output.json))
   return EXIT.ok
 }
 
-async function stream(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+async function stream(client: UntypedStoringClient, args: Arguments, output: Output): Promise<number> {
   const { pattern, data, headers, count } = args
   let n = 0
   for await (const value of client.stream(pattern, data, { headers })) {
@@ -40,12 +40,12 @@ async function stream(client: UntypedClient, args: Arguments, output: Output): P
   return EXIT.ok
 }
 
-async function emit(client: UntypedClient, { pattern, data, headers }: Arguments): Promise<number> {
+async function emit(client: UntypedStoringClient, { pattern, data, headers }: Arguments): Promise<number> {
   await client.emit(pattern, data, { headers })
   return EXIT.ok
 }
 
-async function describe(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+async function describe(client: UntypedStoringClient, args: Arguments, output: Output): Promise<number> {
   const { whole, name, instance, status, transports, handlers } = await askDescription(client, args, false)
   if (output.json) {
     output.out(valueText(whole, true))
@@ -73,7 +73,7 @@ async function describe(client: UntypedClient, args: Arguments, output: Output):
   return EXIT.ok
 }
 
-async function types(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+async function types(client: UntypedStoringClient, args: Arguments, output: Output): Promise<number> {
   const { text, left } = contractOf(await askDescription(client, args, false))
   output.out(text)
   if (left.length > 0)
@@ -96,11 +96,11 @@ function isCut(schema: unknown): boolean {
   return schema !== undefined && JSON.stringify(schema).length > MAX_SCHEMA
 }
 
-async function health(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+async function health(client: UntypedStoringClient, args: Arguments, output: Output): Promise<number> {
   await connected(client, args.timeout)
   let status = 'connected'
   try {
-    if (args.service !== undefined || client.traits.shares === 'caller')
+    if (args.service !== undefined || insideOf(client)?.traits.shares === 'caller')
       status = (await askDescription(client, args, false)).status
   } catch (error) {
     // A service that does not describe itself has answered nevertheless, which is what `health` asks for.
@@ -112,7 +112,7 @@ async function health(client: UntypedClient, args: Arguments, output: Output): P
 }
 
 /** Connects within the timeout. Calls have a timeout themselves, but `connect()` has none. */
-async function connected(client: UntypedClient, timeout: number): Promise<void> {
+async function connected(client: UntypedStoringClient, timeout: number): Promise<void> {
   const late = setTimeout(() => void client.close(), timeout === 0 ? LONGEST_TIME : timeout)
   try {
     await client.connect()

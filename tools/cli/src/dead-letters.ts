@@ -1,6 +1,6 @@
 /** `dead-letters`: lists, redrives or discards the dead letters of a group. */
 import { changeDeadLetters } from '@elysia-microservices/transport/kit'
-import { type DeadLetter, deadLetters, type UntypedClient } from 'elysia-microservices/client'
+import type { DeadLetter, UntypedStoringClient } from 'elysia-microservices/client'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './exit-codes.ts'
 import { type Output, plainText, table, valueText } from './output.ts'
@@ -9,10 +9,14 @@ import { type Output, plainText, table, valueText } from './output.ts'
 const MAX_REASON = 60
 
 /** Lists the dead letters, redrives or discards some or all of them. */
-export async function deadLettersOf(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+export async function deadLettersOf(
+  client: UntypedStoringClient,
+  args: Arguments,
+  output: Output
+): Promise<number> {
   const { action, group, positions, all } = args.letters
   await client.connect()
-  const letters = deadLetters(client, group)
+  const letters = client.group(group).deadLetters
   const limit = Number.isFinite(args.count) ? { limit: args.count } : {}
   if (action === 'list') {
     await list(letters.list(limit), output)

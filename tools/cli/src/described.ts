@@ -1,5 +1,5 @@
 /** Reads the description of an untrusted service; invalid parts are left out. */
-import { OptionError, PatternNotFoundError, RpcError } from '@elysia-microservices/transport/kit'
+import { insideOf, OptionError, PatternNotFoundError, RpcError } from '@elysia-microservices/transport/kit'
 import type { UntypedClient } from 'elysia-microservices/client'
 import type { ServiceDescription } from 'elysia-microservices/describe'
 import { DESCRIBE_ROUTE, describeRoute } from 'elysia-microservices/kit'
@@ -33,7 +33,7 @@ export async function askDescription(
   { headers, service, instance: asked }: Pick<Arguments, 'headers' | 'service' | 'instance'>,
   figures: boolean
 ): Promise<Described> {
-  if (service === undefined && client.traits.shares === 'engine')
+  if (service === undefined && insideOf(client)?.traits.shares === 'engine')
     throw new OptionError(
       '--service',
       'All services share this engine; name the service to ask with --service=<name>'

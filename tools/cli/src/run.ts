@@ -1,6 +1,6 @@
 /** Runs one command line, and determines the exit code of the process. */
 import { ConnectionError, MicroserviceError } from '@elysia-microservices/transport/kit'
-import { connect } from 'elysia-microservices/client'
+import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { readArguments } from './arguments.ts'
 import { RUN } from './commands.ts'
 import { contractsOf } from './contract.ts'
@@ -49,7 +49,7 @@ export async function run(line: readonly string[], terminal: Terminal): Promise<
     }
     const client = connect({ ...args.connect, timeout: args.timeout, logger: QUIET })
     try {
-      return await RUN[args.command](client, args, output)
+      return await RUN[args.command](client as UntypedStoringClient, args, output)
     } finally {
       await client.close()
     }

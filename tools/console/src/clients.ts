@@ -1,19 +1,17 @@
 /** Checks the clients that the user passes to the console. */
 import {
   type CallOptions,
-  type DurableClient,
+  type DurableGroup,
+  insideOf,
   type Logger,
   OptionError,
   type Pattern,
-  quietLog,
-  type Traits
+  quietLog
 } from '@elysia-microservices/transport/kit'
 
 /** The members that all clients have in common, whether typed or not. */
 export interface ConsoleClient {
   readonly status: string
-  /** The abilities of the client's transport. If missing, each connection leads to one service. */
-  readonly traits?: Traits
   /** Connects the client, if it is not connected. */
   connect(): Promise<void>
   /** Closes the client for good. */
@@ -21,10 +19,19 @@ export interface ConsoleClient {
 }
 
 /** The methods of a client that the console uses. */
-export interface CheckedClient extends ConsoleClient, DurableClient {
+export interface CheckedClient extends ConsoleClient {
   request(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<unknown>
   stream(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<unknown>
   emit(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<void>
+  /** Missing for clients of pages. */
+  group?(name: string): DurableGroup
+}
+
+/** Whether the client's transport stores events. */
+export function stores(
+  client: CheckedClient
+): client is CheckedClient & Required<Pick<CheckedClient, 'group'>> {
+  return insideOf(client)?.durable !== undefined
 }
 
 /** Clients by the names under which their services are shown. */

@@ -3,11 +3,11 @@ import {
   changeDeadLetters,
   type DeadLetter,
   type DeadLetterChange,
-  deadLetters,
+  type DeadLetters,
   type Logger
 } from '@elysia-microservices/transport/kit'
 import { fieldsOf, shortText } from './bounds.ts'
-import type { CheckedClient } from './clients.ts'
+import { type CheckedClient, stores } from './clients.ts'
 import type { DeadLettersView, DeadLetterView } from './protocol.ts'
 import { jsonText } from './trial.ts'
 
@@ -23,9 +23,14 @@ const MAX_NAMED = 20
 /** Returns the oldest dead letters of a group. @throws {OptionError} the group's engine cannot list dead letters */
 export async function listDeadLetters(client: CheckedClient, group: string): Promise<DeadLettersView> {
   const letters: DeadLetterView[] = []
-  for await (const letter of deadLetters(client, group).list({ limit: MAX_LETTERS + 1 }))
+  for await (const letter of lettersOf(client, group).list({ limit: MAX_LETTERS + 1 }))
     letters.push(shown(letter))
   return { letters: letters.slice(0, MAX_LETTERS), hasMore: letters.length > MAX_LETTERS }
+}
+
+function lettersOf(client: CheckedClient, group: string): DeadLetters {
+  if (!stores(client)) throw new TypeError('The transport of this client stores no events')
+  return client.group(group).deadLetters
 }
 
 function shown(letter: DeadLetter): DeadLetterView {
@@ -73,7 +78,7 @@ export async function changeLetters(
 ): Promise<number> {
   const done: string[] = []
   try {
-    const changes = changeDeadLetters(deadLetters(client, group), change, positions, MAX_CHANGED)
+    const changes = changeDeadLetters(lettersOf(client, group), change, positions, MAX_CHANGED)
     for await (const { position, isDone } of changes) if (isDone) done.push(position)
   } finally {
     const named = done.slice(0, MAX_NAMED).join(', ') + (done.length > MAX_NAMED ? ', …' : '')

@@ -1,4 +1,5 @@
 /** One service that is asked repeatedly, with all its processes that answer. */
+import { insideOf } from '@elysia-microservices/transport/kit'
 import { DESCRIBE_ROUTE, describeRoute } from 'elysia-microservices/kit'
 import { shortText } from './bounds.ts'
 import type { CheckedClient } from './clients.ts'
@@ -52,7 +53,7 @@ export class WatchedService {
   constructor(id: string, client: CheckedClient) {
     this.id = id
     this.client = client
-    this.#anybody = client.traits?.shares === 'engine' ? describeRoute(id) : DESCRIBE_ROUTE
+    this.#anybody = insideOf(client)?.traits.shares === 'engine' ? describeRoute(id) : DESCRIBE_ROUTE
   }
 
   /** The number of known instances, at least one. */
@@ -142,7 +143,7 @@ export class WatchedService {
   }
 
   get #isOverEngine(): boolean {
-    return this.client.traits?.shares === 'engine'
+    return insideOf(this.client)?.traits.shares === 'engine'
   }
 
   /**

@@ -1,6 +1,6 @@
 /** This project's durable events over any engine: `publish()`, and a durable handler. */
-import { type AnyMicroservice, microservice, type Transport } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { type AnyMicroservice, microservice } from 'elysia-microservices'
+import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import type { ClientPlan, EchoClient } from '../echo-client.ts'
 import { silent } from '../elysia/ask-through.ts'
 import { AT_A_TIME, PATTERN } from './stream.ts'
@@ -8,13 +8,13 @@ import { AT_A_TIME, PATTERN } from './stream.ts'
 /** The parts in which engines differ. */
 interface Stored {
   readonly plan: ClientPlan
-  transport(): Transport
+  transport(): StoringTransport
   /** Where a group begins. Default: with the first stored event. */
   readonly start?: 'new'
   /** More events than it handles per second. */
   readonly takesAtMost?: number
   /** Stores this many events as `publish` does, without waiting for each. Default: by `publish`. */
-  fill?(client: UntypedClient, count: number): Promise<void>
+  fill?(client: UntypedStoringClient, count: number): Promise<void>
 }
 
 export async function storedEvents({
@@ -54,7 +54,7 @@ export async function storedEvents({
   }
 }
 
-async function byPublish(client: UntypedClient, count: number, data: unknown): Promise<void> {
+async function byPublish(client: UntypedStoringClient, count: number, data: unknown): Promise<void> {
   for (let left = count; left > 0; left -= AT_A_TIME)
     await Promise.all(Array.from({ length: Math.min(left, AT_A_TIME) }, () => client.publish(PATTERN, data)))
 }

@@ -2,10 +2,25 @@
 import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
-import { from, type Observable } from 'rxjs'
-import { type AnyMicroservice, type EventOf, type Implements, type Message, microservice } from '../index.ts'
+import { firstValueFrom, forkJoin, from, map, mergeMap, type Observable, of } from 'rxjs'
+import {
+  type AnyMicroservice,
+  type EventOf,
+  type Implements,
+  type Message,
+  memory,
+  microservice
+} from '../index.ts'
 import type { MessagesOf } from '../types/index.ts'
-import { type ClientOf, connect, type Published, type PublishOptions } from './index.ts'
+import {
+  type Client,
+  type ClientOf,
+  type ColdObservable,
+  connect,
+  type Published,
+  type PublishOptions,
+  type StoringClient
+} from './index.ts'
 
 const service = microservice({ transport: 'tcp' })
   .message('sum', ({ data }: Message<number[]>) => data.length)
@@ -54,13 +69,13 @@ const composed = microservice({ transport: 'tcp' })
   .guard({ data: t.Number() }, (g) => g.message('guarded', ({ data }) => data))
 
 const client = () => connect<typeof service>({ transport: 'tcp' })
-type Client = ReturnType<typeof client>
+type Typed = ReturnType<typeof client>
 
 /** Only compiled, never run. */
-function values(c: Client) {
+function values(c: Typed) {
   expectTypeOf(c.request('sum', [1])).toEqualTypeOf<Promise<number>>()
   expectTypeOf(c.request('promise')).toEqualTypeOf<Promise<string>>()
-  expectTypeOf(c.send('sum', [1])).toEqualTypeOf<Observable<number>>()
+  expectTypeOf(c.send('sum', [1])).toEqualTypeOf<ColdObservable<number>>()
   expectTypeOf(c.request('list')).toEqualTypeOf<Promise<number[]>>()
   expectTypeOf(c.request(7)).toEqualTypeOf<Promise<string>>()
   expectTypeOf(c.request('one')).toEqualTypeOf<Promise<number>>()
@@ -88,9 +103,9 @@ function values(c: Client) {
   void c.request({ cmd: 'deep', of: { x: 1 } })
 }
 
-function streams(c: Client) {
-  expectTypeOf(c.send('observable')).toEqualTypeOf<Observable<number>>()
-  expectTypeOf(c.send('promise of observable')).toEqualTypeOf<Observable<string>>()
+function streams(c: Typed) {
+  expectTypeOf(c.send('observable')).toEqualTypeOf<ColdObservable<number>>()
+  expectTypeOf(c.send('promise of observable')).toEqualTypeOf<ColdObservable<string>>()
   expectTypeOf(c.stream('async generator')).toEqualTypeOf<AsyncIterableIterator<{ n: number }>>()
   expectTypeOf(c.stream('generator')).toEqualTypeOf<AsyncIterableIterator<boolean>>()
   expectTypeOf(c.stream('channel', from([1]))).toEqualTypeOf<AsyncIterableIterator<number>>()
@@ -104,7 +119,7 @@ function streams(c: Client) {
   void c.stream('channel', from(['a']))
 }
 
-function wildcards(c: Client) {
+function wildcards(c: Typed) {
   expectTypeOf(c.request('orders.77')).toEqualTypeOf<Promise<string>>()
   expectTypeOf(c.request('orders.exact', 1)).toEqualTypeOf<Promise<number>>()
   expectTypeOf(c.request('logs.a.b')).toEqualTypeOf<Promise<number>>()
@@ -219,7 +234,34 @@ function untyped() {
   const c = connect({ transport: 'tcp' })
   expectTypeOf(c.request({ cmd: 'x' }, 1)).toEqualTypeOf<Promise<unknown>>()
   expectTypeOf(c.request<number>(5)).toEqualTypeOf<Promise<number>>()
-  expectTypeOf(c.send<string>('x')).toEqualTypeOf<Observable<string>>()
+  expectTypeOf(c.send<string>('x')).toEqualTypeOf<ColdObservable<string>>()
+}
+
+/** Only compiled, never run. */
+async function lazy(c: Typed) {
+  // @ts-expect-error nothing is called before somebody subscribes
+  await c.send('sum', [1])
+  const values = c.send('observable')
+  expectTypeOf(await firstValueFrom(values)).toEqualTypeOf<number>()
+  expectTypeOf(values.pipe(map(String))).toEqualTypeOf<Observable<string>>()
+  expectTypeOf(of(1).pipe(mergeMap(() => values))).toEqualTypeOf<Observable<number>>()
+  expectTypeOf(forkJoin({ values })).toEqualTypeOf<Observable<{ values: number }>>()
+  const passing = microservice({ transport: 'tcp' }).message('passed', () => c.send('observable'))
+  expectTypeOf(connect<typeof passing>().stream('passed')).toEqualTypeOf<AsyncIterableIterator<number>>()
+}
+
+/** Only compiled, never run. */
+function withDefaults() {
+  const c = connect<typeof checked>()
+  // @ts-expect-error the schema demands a header
+  void c.request('headers')
+  const mine = c.with({ headers: { tenant: 'a' }, timeout: 5 })
+  expectTypeOf(mine.request('headers')).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(mine.with({}).emit('event', { id: 1 })).toEqualTypeOf<Promise<void>>()
+  // @ts-expect-error the data is still checked
+  void mine.emit('event', { id: 'a' })
+  // @ts-expect-error the calls cannot close their client
+  void mine.close
 }
 
 function plugin() {
@@ -238,6 +280,8 @@ describe('the types of clients', () => {
       contracts,
       mistaken,
       untyped,
+      lazy,
+      withDefaults,
       plugin
     ]) {
       expectTypeOf(check).toBeFunction()
@@ -246,7 +290,20 @@ describe('the types of clients', () => {
 })
 
 describe('publishing, to the compiler', () => {
-  const client = connect<typeof service>({ port: 1 })
+  const client = connect<typeof service>({ transport: memory() })
+
+  it('exists only where the transport stores events, or the service has durable handlers', () => {
+    const stored = microservice({ transport: memory() }).event('kept', () => {}, { durable: true })
+    const plain = microservice({ transport: memory() }).event('sent', () => {}, { error: () => undefined })
+    expectTypeOf<ClientOf<typeof stored>>().toEqualTypeOf<StoringClient<typeof stored>>()
+    expectTypeOf<ClientOf<typeof plain>>().toEqualTypeOf<Client<typeof plain>>()
+    expectTypeOf<ClientOf<Contract>>().toEqualTypeOf<Client<Contract>>()
+    // @ts-expect-error TCP stores nothing
+    expectTypeOf(() => connect<typeof stored>({ port: 1 }).publish('kept')).toBeFunction()
+    // @ts-expect-error TCP stores nothing
+    expectTypeOf(() => connect({ port: 1 }).group('g')).toBeFunction()
+    expectTypeOf(connect({ transport: memory() }).with({}).safe.publish).toBeFunction()
+  })
 
   it('takes the data of the event and gives what the engine said', () => {
     const publish = (id: number, options: PublishOptions) => client.publish('placed', { id }, options)

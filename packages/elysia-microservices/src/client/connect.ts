@@ -1,38 +1,41 @@
 /** `connect()`: the client of a service. */
 import {
+  type Adapt,
+  adaptedCaller,
+  adaptedPublish,
   atLeast,
-  type Caller,
-  type CallOptions,
   type ClientStatus,
   type ClientTransport,
   type ConnectionListener,
+  checkedDefaults,
   checkLogger,
   consoleLogger,
-  type DurableCaller,
-  durableOf,
-  type EmitOptions,
+  type DurableGroup,
+  defaulting,
+  durableGroup,
+  INSIDE,
+  type InsideClient,
+  inTurn,
   type Logger,
   loggerOf,
-  MicroserviceError,
+  type MessageHeaders,
   type Middleware,
   OptionError,
-  type Pattern,
-  type Published,
-  type PublishOptions,
   readCallerName,
   type SentMessage,
-  StreamValues,
+  type StoringTransport,
+  storesNothing,
   type Traits,
   type Transport,
   tracedSent,
   wrapCaller,
   wrapPublish
 } from '@elysia-microservices/transport/kit'
-import { Observable } from 'rxjs'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
 import { type ShortClientOptions, shortForm, strayOption } from '../short-form.ts'
-import type { ClientOf, Outcome, UntypedClient } from './client-types.ts'
-import { checkForward, forwardingCaller, forwardingPublish } from './forward.ts'
+import { Calls } from './calls.ts'
+import type { Client, StoringClient, UntypedClient, UntypedStoringClient } from './client-types.ts'
+import { checkForward, forwarding } from './forward.ts'
 
 /** Options of every client, whichever transport carries its calls. */
 export interface ClientOptions {
@@ -53,6 +56,12 @@ export interface ClientOptions {
    * is 1,000. Default: the timeout.
    */
   readonly waitForConnection?: number | undefined
+  /**
+   * Headers of all calls, or a function that returns them for each call, such as a token that changes. Headers of a
+   * call are added, and take precedence; so do those of `client.with()`, which also satisfies a handler whose schema
+   * demands headers. Default: none.
+   */
+  readonly headers?: MessageHeaders | (() => MessageHeaders) | undefined
   /** Middleware of all calls, the first one outermost. It can count and trace calls, or add headers. Default: none. */
   readonly wrap?: readonly Middleware<SentMessage>[] | undefined
   /**
@@ -74,6 +83,12 @@ export interface TransportClientOptions extends ClientOptions {
   readonly transport: Transport
 }
 
+/** Options of a client with a transport that stores events: the client has `publish` and `group`. */
+export interface StoringConnectOptions extends ClientOptions {
+  /** The transport that carries the calls and stores events. */
+  readonly transport: StoringTransport
+}
+
 /** Options of a client over TCP in the short form: `port: 4000`. */
 export interface TcpConnectOptions extends ClientOptions, ShortClientOptions {}
 
@@ -85,6 +100,7 @@ const NAMES = [
   'transport',
   'timeout',
   'waitForConnection',
+  'headers',
   'wrap',
   'forward',
   'answers',
@@ -107,14 +123,17 @@ const DEFAULT_TIMEOUT = 30_000
  * await client.close()
  * ```
  */
+export function connect(options: StoringConnectOptions): UntypedStoringClient
 export function connect(options?: ConnectOptions): UntypedClient
-export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
+export function connect<Service>(options: StoringConnectOptions): StoringClient<Service>
+export function connect<Service>(options?: ConnectOptions): Client<Service>
 export function connect(options: ConnectOptions = {}): object {
   const { own, transport } = readOptions(options)
   const {
     name,
     timeout,
     waitForConnection,
+    headers,
     wrap = [],
     forward = [],
     answers,
@@ -132,6 +151,10 @@ export function connect(options: ConnectOptions = {}): object {
   checkForward(forward)
   if (onStatus !== undefined && typeof onStatus !== 'function')
     throw OptionError.expected('options.onStatus', 'a function', onStatus)
+  const adapt = inTurn([
+    headers === undefined ? undefined : defaulting(checkedDefaults({ headers })),
+    forwarding([...forward])
+  ])
   const client = transport.client({
     logger,
     name,
@@ -142,7 +165,7 @@ export function connect(options: ConnectOptions = {}): object {
   })
   if (onStatus !== undefined) client.onStatus(onStatus)
   for (const middleware of wrap) middleware.attach?.(client)
-  return new TransportClient(client, transport.traits, tracedSent(wrap), [...forward])
+  return new TransportClient(client, transport.traits, tracedSent(wrap), adapt)
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
@@ -165,28 +188,22 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
   throw strayOption(unknown[0], 'a client', NAMES)
 }
 
-class TransportClient implements UntypedClient {
-  readonly traits: Traits
+class TransportClient extends Calls implements UntypedStoringClient {
   readonly #transport: ClientTransport
-  /** The transport's caller, wrapped in the middleware. */
-  readonly #caller: Caller
-  readonly #publish: DurableCaller['publish'] | undefined
+  /** Abilities of the transport, and its store: for packages that build on this one, see `insideOf`. */
+  readonly [INSIDE]: InsideClient
 
   constructor(
     transport: ClientTransport,
     traits: Traits,
     wrap: readonly Middleware<SentMessage>[],
-    forward: readonly string[]
+    adapt?: Adapt
   ) {
-    this.#transport = transport
-    this.traits = traits
-    this.#caller = forwardingCaller(wrapCaller(transport, wrap, transport.name), forward)
     const { durable, name } = transport
-    this.#publish = durable && forwardingPublish(wrapPublish(durable, wrap, name), forward)
-  }
-
-  get durable(): DurableCaller | undefined {
-    return this.#transport.durable
+    const publish = durable ? wrapPublish(durable, wrap, name) : () => Promise.reject(storesNothing(name))
+    super(adaptedCaller(wrapCaller(transport, wrap, name), adapt), adaptedPublish(publish, adapt))
+    this.#transport = transport
+    this[INSIDE] = { traits, durable }
   }
 
   get status(): ClientStatus {
@@ -205,42 +222,9 @@ class TransportClient implements UntypedClient {
     return this.#transport.close()
   }
 
-  request<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Value> {
-    return this.#caller.request(pattern, data, options) as Promise<Value>
-  }
-
-  async safeRequest<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Outcome<Value>> {
-    try {
-      return { value: await this.request<Value>(pattern, data, options), error: undefined }
-    } catch (error) {
-      // An error of another class, such as one that a middleware throws, is a bug, so it is thrown and not returned.
-      if (error instanceof MicroserviceError) return { value: undefined, error }
-      throw error
-    }
-  }
-
-  send<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Observable<Value> {
-    return new Observable<Value>((subscriber) => {
-      const receiver = {
-        next: (value: unknown) => subscriber.next(value as Value),
-        complete: () => subscriber.complete(),
-        error: (error: Error) => subscriber.error(error)
-      }
-      const call = this.#caller.stream(pattern, data, receiver, options)
-      return () => call.cancel()
-    })
-  }
-
-  stream<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<Value> {
-    return new StreamValues<Value>((receiver) => this.#caller.stream(pattern, data, receiver, options))
-  }
-
-  emit(pattern: Pattern, data?: unknown, options?: EmitOptions): Promise<void> {
-    return this.#caller.emit(pattern, data, options)
-  }
-
-  async publish(pattern: Pattern, data?: unknown, options?: PublishOptions): Promise<Published> {
-    const publish = this.#publish ?? durableOf(this.#transport, `${this.#transport.name}()`).publish
-    return publish(pattern, data, options)
+  group(name: string): DurableGroup {
+    const { durable, name: transport } = this.#transport
+    if (durable === undefined) throw storesNothing(transport)
+    return durableGroup(durable, name)
   }
 }

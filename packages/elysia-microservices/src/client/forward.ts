@@ -1,13 +1,11 @@
 /** Copies headers of the handled message to calls made `within` that message. */
 import {
-  type Caller,
+  type Adapt,
   type CallOptions,
-  type DurableCaller,
   type HandledMessage,
   type MessageHeaders,
   OptionError,
-  RESERVED_PREFIX,
-  unsendable
+  RESERVED_PREFIX
 } from '@elysia-microservices/transport/kit'
 import { SENT_HEADERS } from '../types/message.ts'
 
@@ -27,40 +25,16 @@ export function checkForward(given: unknown): asserts given is readonly string[]
   }
 }
 
-/** Adds forwarded headers to calls. Without names the caller is returned unchanged. */
-export function forwardingCaller(caller: Caller, names: readonly string[]): Caller {
-  if (names.length === 0) return caller
-  return {
-    request: async (pattern, data, options) => caller.request(pattern, data, withForwarded(options, names)),
-    emit: async (pattern, data, options) => caller.emit(pattern, data, withForwarded(options, names)),
-    stream(pattern, data, receiver, options) {
-      try {
-        return caller.stream(pattern, data, receiver, withForwarded(options, names))
-      } catch (error) {
-        receiver.error(unsendable(error))
-        return { cancel() {}, resume() {}, request() {} }
-      }
-    }
-  }
-}
-
-/** Adds forwarded headers to published events. Without names the function is returned unchanged. */
-export function forwardingPublish(
-  publish: DurableCaller['publish'],
-  names: readonly string[]
-): DurableCaller['publish'] {
-  if (names.length === 0) return publish
-  return async (pattern, data, options) => publish(pattern, data, withForwarded(options, names))
+/** Adds the named headers of the handled message to calls; `undefined` if there are no names. */
+export function forwarding(names: readonly string[]): Adapt | undefined {
+  return names.length === 0 ? undefined : (options) => withForwarded(options, names)
 }
 
 /**
  * Adds the forwarded headers to the options of a call. The call's own headers take precedence. Only texts are
  * forwarded, because headers of Nest's protocol may have other types.
  */
-function withForwarded<Options extends Pick<CallOptions, 'headers' | 'within'>>(
-  options: Options | undefined,
-  names: readonly string[]
-): Options | undefined {
+function withForwarded(options: CallOptions | undefined, names: readonly string[]): CallOptions | undefined {
   const within: (HandledMessage & { readonly [SENT_HEADERS]?: MessageHeaders }) | undefined = options?.within
   const given = within?.[SENT_HEADERS] ?? within?.headers
   if (given === undefined) return options
@@ -70,5 +44,5 @@ function withForwarded<Options extends Pick<CallOptions, 'headers' | 'within'>>(
     const value: unknown = given[name]
     if (typeof value === 'string') found[name] = value
   }
-  return { ...options, headers: { ...found, ...options?.headers } } as Options
+  return { ...options, headers: { ...found, ...options?.headers } }
 }

@@ -1,6 +1,7 @@
 /** The public interface of the client. Users cannot import anything that is not listed here. */
 export {
   type AnyMiddleware,
+  type CallDefaults,
   type CallOptions,
   CanceledError,
   type ClientStatus,
@@ -10,7 +11,7 @@ export {
   type DeadLetter,
   type DeadLetters,
   type DeclaredError,
-  deadLetters,
+  type DurableGroup,
   type EmitOptions,
   EventRefusedError,
   type HandledMessage,
@@ -23,6 +24,7 @@ export {
   memory,
   NotStoredError,
   OptionError,
+  type Outcome,
   OverloadedError,
   type Pattern,
   PatternNotFoundError,
@@ -30,11 +32,10 @@ export {
   ProtocolError,
   type Published,
   type PublishOptions,
-  pauseGroup,
   RejectedError,
   RpcError,
-  resumeGroup,
   type SentMessage,
+  type StoringTransport,
   TimeoutError,
   type Transport,
   tap,
@@ -43,10 +44,16 @@ export {
   type ValidationIssue
 } from '@elysia-microservices/transport'
 export type {
+  CallsTo,
   Client,
   ClientOf,
   ErrorOf,
-  Outcome,
-  UntypedClient
+  StoringCallsTo,
+  StoringClient,
+  UntypedCalls,
+  UntypedClient,
+  UntypedStoringCalls,
+  UntypedStoringClient
 } from './client-types.ts'
-export { type ClientOptions, type ConnectOptions, connect } from './connect.ts'
+export type { ColdObservable } from './cold-observable.ts'
+export { type ClientOptions, type ConnectOptions, connect, type StoringConnectOptions } from './connect.ts'

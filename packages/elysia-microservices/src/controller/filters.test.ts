@@ -5,7 +5,7 @@ import { afterEach, describe, it } from 'node:test'
 import { ManualClock, memory } from '@elysia-microservices/transport'
 import { type ExceptionFilter, UseFilters, UseInterceptors } from '@nestjs/common'
 import { EMPTY, map, type Observable, of, throwError } from 'rxjs'
-import { connect } from '../client/index.ts'
+import { connect, type UntypedStoringClient } from '../client/index.ts'
 import { microservice, type RpcError } from '../index.ts'
 import { EventPattern, MessagePattern } from '../nest.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
@@ -163,7 +163,7 @@ for (const [around, interceptors] of Object.entries(INTERCEPTORS))
           }
           const clock = new ManualClock(0)
           const { caller, logged } = await started(new Controller(), 'memory', clock)
-          await caller.publish('stored', 1)
+          await (caller as UntypedStoringClient).publish('stored', 1)
           await clock.advance(1_000_000)
           assert.equal(attempts, typeof gets === 'string' ? ATTEMPTS : 1, how)
           assert.equal(logged.length > 0, typeof gets === 'string', how)
@@ -195,7 +195,7 @@ describe('a pre-request hook of a durable event', () => {
       })
       await cleanups.add(service).listen()
       const caller = cleanups.add(connect({ transport }))
-      await caller.publish('stored', 1)
+      await (caller as UntypedStoringClient).publish('stored', 1)
       await clock.advance(1_000_000)
       assert.equal(ran, 0)
       assert.match(String(logged[0]), /return next\(\)/)

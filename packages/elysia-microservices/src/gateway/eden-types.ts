@@ -1,6 +1,6 @@
 /** The routes of a gateway as Elysia's types. Eden's `treaty` and the app's own types use them. */
 import type { Elysia } from 'elysia'
-import type { CallOf, CallsOf } from '../client/client-types.ts'
+import type { CallOf, CallsOf } from '../client/known.ts'
 import type { AnySchema, InputOf } from '../schema/schema-types.ts'
 import type { Empty } from '../types/scope.ts'
 import type { ErrorBody } from './error-response.ts'

@@ -104,8 +104,8 @@ for (const way of WAYS)
         status: 409
       }
       for (const how of ['thrown', 'returned']) {
-        const { value, error } = await client.safeRequest('take', how)
-        assert.deepEqual([value, seen(error)], [undefined, outOfStock])
+        const { data, error } = await client.safe.request('take', how)
+        assert.deepEqual([data, seen(error)], [null, outOfStock])
         assert.equal(isError(error, 'CLOSED'), false)
         assert.ok(isError(error, 'OUT_OF_STOCK'))
         assert.equal(error.details.left, 3)
@@ -114,7 +114,7 @@ for (const way of WAYS)
           return true
         })
       }
-      const errorOf = async (how: string) => seen((await client.safeRequest('take', how)).error)
+      const errorOf = async (how: string) => seen((await client.safe.request('take', how)).error)
       const none = { details: undefined, status: undefined }
       assert.deepEqual(await errorOf('guard'), { ...none, code: 'DENIED', message: 'DENIED', status: 403 })
       assert.deepEqual(await errorOf('class'), {
@@ -123,8 +123,8 @@ for (const way of WAYS)
       })
       assert.deepEqual(await errorOf('other'), { ...none, code: 'OTHER', message: 'OTHER', details: 'other' })
       assert.equal((await errorOf('bug')).code, 'INTERNAL')
-      assert.deepEqual(await client.safeRequest('take', 'tea'), { value: 'taken', error: undefined })
-      assert.deepEqual(seen((await client.safeRequest('later')).error).details, { left: 1 })
+      assert.deepEqual(await client.safe.request('take', 'tea'), { data: 'taken', error: null })
+      assert.deepEqual(seen((await client.safe.request('later')).error).details, { left: 1 })
     })
 
     it('ends a stream, its details decoded as the schema says', async () => {
@@ -145,8 +145,8 @@ for (const way of WAYS)
     it('whose details fail their schema is INTERNAL, logged, and tells nothing', async () => {
       const { client } = await start()
       const failures = [
-        (await client.safeRequest('text')).error,
-        (await client.safeRequest('undeclared details')).error,
+        (await client.safe.request('text')).error,
+        (await client.safe.request('undeclared details')).error,
         await (async () => {
           for await (const _ of client.stream('broken stream'));
         })().catch((error: unknown) => error)
@@ -165,7 +165,7 @@ for (const way of WAYS)
 
     it('has only the details that its schema names', async () => {
       const { client } = await start()
-      assert.deepEqual(seen((await client.safeRequest('extra')).error).details, { left: 3 })
+      assert.deepEqual(seen((await client.safe.request('extra')).error).details, { left: 3 })
     })
   })
 
@@ -185,7 +185,7 @@ describe('errors of a further service', () => {
     cleanups.add(service)
     return cleanups.add(connect<typeof service>(ends.client()))
   }
-  const codeOf = (error: MicroserviceError | undefined) => error?.code
+  const codeOf = (error: MicroserviceError | null) => error?.code
 
   it('pass by their code, and only those that are named', async () => {
     const down = await further()
@@ -207,14 +207,14 @@ describe('errors of a further service', () => {
     cleanups.add(service)
     const client = cleanups.add(connect<typeof service>(ends.client()))
     for (const pattern of ['passed', 'group.passed'] as const) {
-      const { error } = await client.safeRequest(pattern, '')
+      const { error } = await client.safe.request(pattern, '')
       assert.ok(isError(error, 'SOLD_OUT'))
       assert.deepEqual([error.details.left, error.status], [3, 409])
     }
     logged.length = 0
-    assert.equal(codeOf((await client.safeRequest('passed', 'other')).error), 'INTERNAL')
-    assert.equal(codeOf((await client.safeRequest('kept', '')).error), 'INTERNAL')
-    assert.equal(codeOf((await client.safeRequest('passed', 'broken')).error), 'INTERNAL')
+    assert.equal(codeOf((await client.safe.request('passed', 'other')).error), 'INTERNAL')
+    assert.equal(codeOf((await client.safe.request('kept', '')).error), 'INTERNAL')
+    assert.equal(codeOf((await client.safe.request('passed', 'broken')).error), 'INTERNAL')
     assert.ok(logged[2] instanceof ResponseValidationError)
   })
 })
@@ -233,7 +233,7 @@ describe('errors of a contract', () => {
     await service.listen()
     cleanups.add(service)
     const client = cleanups.add(connect<typeof service>(ends.client()))
-    const { error } = await client.safeRequest('whoami')
+    const { error } = await client.safe.request('whoami')
     assert.ok(isError(error, 'UNAUTHORIZED'))
     assert.equal(error.status, 401)
     assert.equal(await client.request('whoami', undefined, { headers: { authorization: 'Ada' } }), 'Ada')
@@ -311,7 +311,7 @@ describe('errors of a contract', () => {
     cleanups.add(service)
     const client = cleanups.add(connect(ends.client()))
     for (const pattern of ['throws', 'throws z', 'thenable']) {
-      const { error } = await client.safeRequest(pattern, undefined, { timeout: 2_000 })
+      const { error } = await client.safe.request(pattern, undefined, { timeout: 2_000 })
       assert.ok(['INTERNAL', 'A'].includes(error?.code ?? ''), error?.message)
       assert.doesNotMatch(error?.message ?? '', /secret/)
     }
@@ -327,8 +327,8 @@ describe('errors of a contract', () => {
     await service.listen()
     cleanups.add(service)
     const client = cleanups.add(connect(ends.client()))
-    assert.equal(seen((await client.safeRequest('a')).error).details, 1)
-    assert.equal(seen((await client.safeRequest('b')).error).details, 1)
+    assert.equal(seen((await client.safe.request('a')).error).details, 1)
+    assert.equal(seen((await client.safe.request('b')).error).details, 1)
   })
 })
 
@@ -366,11 +366,11 @@ describe('a controller', () => {
         [4, 3],
         [6, 5]
       ] as const) {
-        const { error } = await client.safeRequest('shop.take', count)
+        const { error } = await client.safe.request('shop.take', count)
         assert.ok(isError(error, 'OUT_OF_STOCK'))
         assert.equal(error.details.left, left)
       }
-      const nest = async (how: string) => seen((await client.safeRequest('shop.nest', how)).error)
+      const nest = async (how: string) => seen((await client.safe.request('shop.nest', how)).error)
       const expected = { code: 'OUT_OF_STOCK', details: { left: 3 }, status: 409 }
       assert.deepEqual(await nest(''), { ...expected, message: 'Few' })
       assert.deepEqual((await nest('details')).details, { left: 3 })
@@ -386,7 +386,7 @@ describe('a controller', () => {
   })
 })
 
-describe('safeRequest', () => {
+describe('safe.request', () => {
   it('gives local errors, and throws those of other classes', async () => {
     const ends = newWay('memory')
     const service = microservice({ transport: ends.transport, logger }).message(
@@ -396,13 +396,13 @@ describe('safeRequest', () => {
     await service.listen()
     cleanups.add(service)
     const client = cleanups.add(connect(ends.client()))
-    const gone = await client.safeRequest('never', undefined, { timeout: 5 })
+    const gone = await client.safe.request('never', undefined, { timeout: 5 })
     assert.equal(gone.error?.code, 'TIMEOUT')
-    assert.equal((await client.safeRequest('none')).error?.code, 'PATTERN_NOT_FOUND')
+    assert.equal((await client.safe.request('none')).error?.code, 'PATTERN_NOT_FOUND')
     const failing = () => () => {
       throw new TypeError('a bug of the middleware')
     }
     const faulty = cleanups.add(connect(ends.client({ wrap: [failing] })))
-    await assert.rejects(faulty.safeRequest('never'), TypeError)
+    await assert.rejects(faulty.safe.request('never'), TypeError)
   })
 })

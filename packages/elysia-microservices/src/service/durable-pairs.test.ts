@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { deadLetters, ManualClock } from '@elysia-microservices/transport'
+import { ManualClock } from '@elysia-microservices/transport'
 import { connect } from '../client/index.ts'
 import { memory, microservice, OptionError } from '../index.ts'
 import { EventPattern } from '../nest.ts'
@@ -103,11 +103,11 @@ describe('two durable handlers of one event in different groups', () => {
     it(`are each done for themselves${plain ? ', beside a plain one' : ''}`, async () => {
       const { clock, client, ran } = await failing(plain)
       assert.deepEqual(ran, { mails: 1, books: 3, plain: plain ? ran.plain : 0 })
-      const letters = deadLetters(client, 'books')
+      const letters = client.group('books').deadLetters
       for await (const { position } of letters.list()) await letters.redrive(position)
       await clock.advance(100_000)
       assert.deepEqual([ran.mails, ran.books], [1, 6])
-      for await (const _ of deadLetters(client, 'shop').list())
+      for await (const _ of client.group('shop').deadLetters.list())
         assert.fail('no event of this group has failed')
     })
 

@@ -6,18 +6,16 @@ import {
   type Delivery,
   Discard,
   type DurableOptions,
-  deadLetters,
   ManualClock,
   memory,
   OptionError,
-  pauseGroup,
-  RetryLater,
-  resumeGroup
+  RetryLater
 } from '@elysia-microservices/transport'
 import { type ExceptionFilter, UseFilters } from '@nestjs/common'
 import { t } from 'elysia'
 import { EMPTY, throwError } from 'rxjs'
 import { connect } from '../client/connect.ts'
+import type { UntypedStoringClient } from '../client/index.ts'
 import { EventPattern, Payload } from '../controller/decorators.ts'
 import { microservice } from './microservice.ts'
 
@@ -99,7 +97,7 @@ describe('a durable event', () => {
     )
     await clock.advance(1_000_000)
     assert.equal(seen.length, 4)
-    const [letter, ...others] = await all(deadLetters(client, 'billing').list())
+    const [letter, ...others] = await all(client.group('billing').deadLetters.list())
     assert.equal(others.length, 0)
     assert.equal(letter?.reason, 'Error: not now')
     assert.deepEqual(
@@ -114,11 +112,11 @@ describe('a durable event', () => {
     const { client, clock, seen } = await setting({ retry: { attempts: 1 } }, () => isBroken && fail())
     await client.publish('paid', 1)
     await clock.advance(0)
-    const letters = deadLetters(client, 'billing')
+    const letters = client.group('billing').deadLetters
     const [letter] = await all(letters.list())
     isBroken = false
     const { position } = letter as { position: string }
-    assert.equal(await deadLetters(client, 'another').redrive(position), false)
+    assert.equal(await client.group('another').deadLetters.redrive(position), false)
     assert.equal(await letters.redrive(position), true)
     assert.equal(await letters.redrive(position), false)
     await clock.advance(0)
@@ -141,7 +139,7 @@ describe('a durable event', () => {
     const client = connect({ transport })
     await client.publish('e', { a: 'x' })
     await clock.advance(0)
-    const [letter] = await all(deadLetters(client, 's').list())
+    const [letter] = await all(client.group('s').deadLetters.list())
     assert.match(letter?.reason ?? '', /^ValidationError: data\.a/)
     assert.equal(letter?.attempts, 1)
   })
@@ -160,7 +158,7 @@ describe('a durable event', () => {
       seen.map(({ data, delivery }) => `${data} ${delivery.attempt}`),
       ['unwanted 1', 'later 1', 'later 2', 'later 3']
     )
-    assert.deepEqual(await all(deadLetters(client, 'billing').list()), [])
+    assert.deepEqual(await all(client.group('billing').deadLetters.list()), [])
     assert.ok(lines.some((line) => line.includes('we know it')))
   })
 
@@ -253,11 +251,11 @@ describe('a durable event', () => {
 
   it('waits while its group is paused', async () => {
     const { client, clock, service, data } = await setting(true)
-    await pauseGroup(client, 'billing')
+    await client.group('billing').pause()
     await client.publish('paid', 1)
     await clock.advance(0)
     assert.deepEqual([data(), service.stats()[0]?.durable?.[0]?.isPaused], [[], true])
-    await resumeGroup(client, 'billing')
+    await client.group('billing').resume()
     await clock.advance(0)
     assert.deepEqual(data(), [1])
   })
@@ -314,12 +312,12 @@ describe('what cannot be durable is refused', () => {
       service.listen(),
       refused('durable', /'e' is durable, and tcp stores no events.*a transport that stores events/)
     )
-    const client = connect({ transport: tcp({ port: 1 }) })
+    const client = connect({ transport: tcp({ port: 1 }) }) as UntypedStoringClient
     await assert.rejects(
       client.publish('e', 1),
       refused('transport', /tcp\(\) stores no events.*use a transport that stores events/)
     )
-    assert.throws(() => deadLetters(client, 'g'), refused('transport', /stores no events/))
+    assert.throws(() => client.group('g').deadLetters, refused('transport', /stores no events/))
     await client.close()
   })
 

@@ -173,7 +173,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<
     Before,
     Taken & {
-      readonly [Name in NameOf<Given>]: EventTypeOf<Guarding<Scope, Used>, Data, Headers, Annotated>
+      readonly [Name in NameOf<Given>]: EventTypeOf<Guarding<Scope, Used>, Data, Headers, Annotated, Used>
     },
     Scope
   >

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { ManualClock } from '@elysia-microservices/transport'
 import { t } from 'elysia'
-import { connect, type UntypedClient } from '../client/index.ts'
+import { connect, type UntypedClient, type UntypedStoringClient } from '../client/index.ts'
 import { memory, microservice, OptionError, RpcError } from '../index.ts'
 import { EventPattern, MessagePattern } from '../nest.ts'
 import { Cleanups } from '../testing/ways.ts'
@@ -100,7 +100,7 @@ describe('a service that is used several times', () => {
         ['class', 'event']
       )
       ran = []
-      await caller.publish(`${prefix}stored`, 1)
+      await (caller as UntypedStoringClient).publish(`${prefix}stored`, 1)
       await clock.advance(1)
       assert.deepEqual(
         ran.filter((name) => !name.startsWith('derive')),

@@ -1,7 +1,7 @@
 /** Options that nobody knows, most of them misspelt: each place that takes options refuses them by their path. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { connect, type UntypedClient } from '../client/index.ts'
+import { connect, type UntypedClient, type UntypedStoringClient } from '../client/index.ts'
 import { asyncApiRoute } from '../describe.ts'
 import { gateway } from '../gateway/index.ts'
 import { memory, microservice } from '../index.ts'
@@ -52,7 +52,7 @@ const CALLS: Readonly<Record<string, Call>> = {
     ),
   'emit()': (client, options) => client.emit('y', 1, options)
 }
-const publish: Call = (client, options) => client.publish('y', 1, options)
+const publish: Call = (client, options) => (client as UntypedStoringClient).publish('y', 1, options)
 
 for (const way of WAYS) {
   describe(`an option of a call that nobody knows, ${way}`, () => {

@@ -2,13 +2,13 @@
 import { after, before } from 'node:test'
 import type { AnyElysia } from 'elysia'
 import type { TcpConnectOptions } from '../client/connect.ts'
-import { type ClientOf, connect } from '../client/index.ts'
+import { type Client, connect } from '../client/index.ts'
 import { type Listening, listen, newApp } from './http-app.ts'
 import type { newService } from './service.ts'
 
 /** The app's address and the client that the app uses; available once the tests run. */
 export interface Served<Service> extends Pick<Listening, 'url' | 'port'> {
-  readonly client: ClientOf<Service>
+  readonly client: Client<Service>
 }
 
 /**
@@ -17,11 +17,11 @@ export interface Served<Service> extends Pick<Listening, 'url' | 'port'> {
  */
 export function behindGateway<Service extends object>(
   service: Service,
-  plugin: (client: ClientOf<Service>) => AnyElysia,
+  plugin: (client: Client<Service>) => AnyElysia,
   options: TcpConnectOptions = {}
 ): Served<Service> {
   const running = service as never as ReturnType<typeof newService>
-  let client: ClientOf<Service>
+  let client: Client<Service>
   let http: Listening
   before(async () => {
     await running.listen()

@@ -45,7 +45,8 @@ export type ContractEvents<Contract> = Empty & {
 
 /** A type of the contract, as a service may have it. A service that accepts more kinds of data fits, too. */
 type Fitting<Types> = {
-  readonly [Name in keyof Types]: Omit<Types[Name], 'data' | 'errors'> & FittingErrors<Types[Name]>
+  readonly [Name in keyof Types]: Omit<Types[Name], 'data' | 'errors' | '~durable'> &
+    FittingErrors<Types[Name]>
 }
 
 /** The declared errors of a service. An error that the contract has must have the same details as in the contract. */

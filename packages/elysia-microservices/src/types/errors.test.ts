@@ -56,8 +56,8 @@ const stock = newService()
 
 /** Only compiled, never run. */
 async function callers(client = connect<typeof stock>()) {
-  const { value, error } = await client.safeRequest('take', { count: 1 })
-  if (error === undefined) return expectTypeOf(value).toEqualTypeOf<boolean>()
+  const { data, error } = await client.safe.request('take', { count: 1 })
+  if (error === null) return expectTypeOf(data).toEqualTypeOf<boolean>()
   expectTypeOf(error).toEqualTypeOf<
     MicroserviceError | DeclaredError<'OUT_OF_STOCK', { left: number }> | DeclaredError<'CLOSED', undefined>
   >()
@@ -66,13 +66,13 @@ async function callers(client = connect<typeof stock>()) {
   expectTypeOf(error).toEqualTypeOf<MicroserviceError>()
 
   // @ts-expect-error there is no such error
-  client.safeRequest('take', { count: 1 }).then(({ error }) => isError(error, 'OUT_OF_STOK'))
+  client.safe.request('take', { count: 1 }).then(({ error }) => isError(error, 'OUT_OF_STOK'))
 
-  const parsed = await client.safeRequest('parsed')
+  const parsed = await client.safe.request('parsed')
   if (isError(parsed.error, 'BAD')) expectTypeOf(parsed.error.details.at).toEqualTypeOf<number>()
-  else if (parsed.error === undefined) expectTypeOf(parsed.value).toEqualTypeOf<number>()
-  const plain = await client.safeRequest('plain')
-  expectTypeOf(plain.error).toEqualTypeOf<MicroserviceError | undefined>()
+  else if (parsed.error === null) expectTypeOf(parsed.data).toEqualTypeOf<number>()
+  const plain = await client.safe.request('plain')
+  expectTypeOf(plain.error).toEqualTypeOf<MicroserviceError | null>()
   if (isError(plain.error, 'ANY')) expectTypeOf(plain.error.details).toEqualTypeOf<unknown>()
   expectTypeOf<ErrorOf<typeof stock, 'count'>>().toEqualTypeOf<
     MicroserviceError | DeclaredError<'CLOSED', undefined>
@@ -81,10 +81,10 @@ async function callers(client = connect<typeof stock>()) {
   expectTypeOf(values).toEqualTypeOf<AsyncIterableIterator<number>>()
   const request = await client.request('take', { count: 1 })
   expectTypeOf(request).toEqualTypeOf<boolean>()
-  const untyped = await connect().safeRequest<number>('x')
-  if (untyped.error === undefined) expectTypeOf(untyped.value).toEqualTypeOf<number>()
+  const untyped = await connect().safe.request<number>('x')
+  if (untyped.error === null) expectTypeOf(untyped.data).toEqualTypeOf<number>()
   // @ts-expect-error this is a stream
-  client.safeRequest('count')
+  client.safe.request('count')
 }
 
 function unknownErrors(error: unknown) {
@@ -109,7 +109,7 @@ async function registered() {
     .error('NOT_FOUND', NotFound)
     .error({ RANGE: RangeError })
     .message('find', () => 1, { errors: { OUT_OF_STOCK } })
-  const { error } = await connect<typeof service>().safeRequest('find')
+  const { error } = await connect<typeof service>().safe.request('find')
   if (isError(error, 'NOT_FOUND')) expectTypeOf(error.details).toEqualTypeOf<{ id: number }>()
   if (isError(error, 'RANGE')) expectTypeOf(error.details).toEqualTypeOf<undefined>()
   if (isError(error, 'OUT_OF_STOCK')) expectTypeOf(error.details).toEqualTypeOf<{ left: number }>()
@@ -128,16 +128,16 @@ async function registeredElsewhere() {
       return code === 'NOT_FOUND'
     })
   const client = connect<typeof service>()
-  const nearby = (await client.safeRequest('near')).error
+  const nearby = (await client.safe.request('near')).error
   if (isError(nearby, 'NOT_FOUND')) expectTypeOf(nearby.details).toEqualTypeOf<{ id: number }>()
-  const { error } = await client.safeRequest('find')
+  const { error } = await client.safe.request('find')
   if (isError(error, 'RANGE')) expectTypeOf(error.details).toEqualTypeOf<undefined>()
   // @ts-expect-error the class counts only in its own service
-  if (error !== undefined) isError(error, 'NOT_FOUND')
+  if (error !== null) isError(error, 'NOT_FOUND')
   const wide = newService()
     .use(near.as('scoped'))
     .message('find', () => 1)
-  const found = (await connect<typeof wide>().safeRequest('find')).error
+  const found = (await connect<typeof wide>().safe.request('find')).error
   if (isError(found, 'NOT_FOUND')) expectTypeOf(found.details).toEqualTypeOf<{ id: number }>()
 }
 
@@ -163,12 +163,12 @@ async function guards() {
     .group('inner', (group) => group.message('too', ({ user }) => user))
     .guard({ errors: { LATE: {} } }, (group) => group.message('late', ({ fail }) => fail('LATE')))
   const client = connect<typeof service>()
-  const { error } = await client.safeRequest('behind')
+  const { error } = await client.safe.request('behind')
   if (isError(error, 'DENIED')) expectTypeOf(error.details).toEqualTypeOf<{ why: string }>()
   if (isError(error, 'CLOSED')) expectTypeOf(error.details).toEqualTypeOf<undefined>()
-  const inner = await client.safeRequest('inner.too')
+  const inner = await client.safe.request('inner.too')
   if (isError(inner.error, 'DENIED')) expectTypeOf(inner.error.details).toEqualTypeOf<{ why: string }>()
-  const late = await client.safeRequest('late')
+  const late = await client.safe.request('late')
   if (isError(late.error, 'LATE')) return
   if (isError(late.error, 'DENIED')) return
 }
@@ -184,10 +184,10 @@ async function macros() {
     })
     .message('with', ({ user }) => user, { user: true })
     .message('without', () => 1)
-  const { error } = await connect<typeof service>().safeRequest('with')
+  const { error } = await connect<typeof service>().safe.request('with')
   if (isError(error, 'UNAUTHORIZED')) expectTypeOf(error.details).toEqualTypeOf<undefined>()
-  const { error: none } = await connect<typeof service>().safeRequest('without')
-  expectTypeOf(none).toEqualTypeOf<MicroserviceError | undefined>()
+  const { error: none } = await connect<typeof service>().safe.request('without')
+  expectTypeOf(none).toEqualTypeOf<MicroserviceError | null>()
 }
 
 interface Orders {
@@ -197,9 +197,9 @@ interface Orders {
 }
 
 async function contracts(client = connect<Orders>()) {
-  const { value, error } = await client.safeRequest('orders.place', 'tea')
+  const { data, error } = await client.safe.request('orders.place', 'tea')
   if (isError(error, 'OUT_OF_STOCK')) expectTypeOf(error.details).toEqualTypeOf<{ left: number }>()
-  else if (error === undefined) expectTypeOf(value).toEqualTypeOf<{ id: string }>()
+  else if (error === null) expectTypeOf(data).toEqualTypeOf<{ id: string }>()
   for await (const state of client.stream('orders.watch', '7')) expectTypeOf(state).toEqualTypeOf<string>()
   const parts = newService()
     .message('orders.watch', async function* ({ data }: Message<string>) {

@@ -44,7 +44,7 @@ async function behind() {
   ).toEqualTypeOf<string>()
   // @ts-expect-error the header is required
   client.request('orders.mine')
-  const { error } = await client.safeRequest('orders.mine', undefined, { headers: { authorization: 'a' } })
+  const { error } = await client.safe.request('orders.mine', undefined, { headers: { authorization: 'a' } })
   if (isError(error, 'UNAUTHORIZED')) expectTypeOf(error.details).toEqualTypeOf<{ why: string }>()
 
   await shop.listen()
@@ -86,7 +86,7 @@ async function scopes() {
       expectTypeOf(user).toEqualTypeOf<User>(),
       expectTypeOf(headers).toEqualTypeOf<{ authorization: string }>()
     ])
-  const { error } = await connect<typeof all>().safeRequest('all', undefined, {
+  const { error } = await connect<typeof all>().safe.request('all', undefined, {
     headers: { authorization: 'a' }
   })
   if (isError(error, 'UNAUTHORIZED')) expectTypeOf(error.details).toEqualTypeOf<{ why: string }>()

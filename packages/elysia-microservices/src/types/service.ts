@@ -34,13 +34,15 @@ export interface MessageType<
 }
 
 /** The input types of an event pattern. */
-export interface EventType<Data = unknown, Headers = unknown> {
+export interface EventType<Data = unknown, Headers = unknown, Durable = unknown> {
   /** The data that senders send. */
   readonly data: Data
   /** See {@link MessageType}. */
   readonly '~takes'?: (data: Data) => void
   /** The headers that senders must send; `unknown` if they need not send any. */
   readonly headers: Headers
+  /** `true` if the handler is durable; `unknown` in a contract. Has no value at run time. */
+  readonly '~durable'?: Durable
 }
 
 /** A function that answers a message: with a value, or with a promise, Observable or (async) iterator of values. */
@@ -53,7 +55,10 @@ export type EventHandler<Data = unknown> = (message: Message<Data>) => unknown
 export type AnyStream<Value = unknown> = Observable<Value> | AsyncIterable<Value> | Generator<Value>
 
 /** The values a caller receives from a handler that returns `Result`. */
-export type ValueOf<Result> = ValueIn<Awaited<Result>>
+export type ValueOf<Result> = ValueIn<Settled<Result>>
+
+/** As `Awaited`, also for the Observable of `client.send()`, which the compiler refuses to await. */
+type Settled<Result> = Result extends Observable<unknown> ? Result : Awaited<Result>
 
 type ValueIn<Result> =
   Result extends Observable<infer Value>
@@ -67,9 +72,9 @@ type ValueIn<Result> =
           : Result
 
 /** Whether a handler that returns `Result` answers with a stream; `boolean` if that is known at run time only. */
-export type StreamOf<Result> = [IsStream<Awaited<Result>>] extends [never]
+export type StreamOf<Result> = [IsStream<Settled<Result>>] extends [never]
   ? boolean
-  : IsStream<Awaited<Result>>
+  : IsStream<Settled<Result>>
 
 type IsStream<Result> = unknown extends Result
   ? boolean
@@ -168,9 +173,10 @@ export type MessageTypeOf<
 >
 
 /** The type of an event pattern. */
-export type EventTypeOf<Guards extends AnyGuarding, Data, Headers, Annotated> = EventType<
+export type EventTypeOf<Guards extends AnyGuarding, Data, Headers, Annotated, Used> = EventType<
   Chosen<Data, Guards, 'data', Annotated, 'input'>,
-  Chosen<Headers, Guards, 'headers', unknown, 'input'>
+  Chosen<Headers, Guards, 'headers', unknown, 'input'>,
+  Used extends { readonly durable: true | object } ? true : false
 >
 
 /**

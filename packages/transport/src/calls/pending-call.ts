@@ -371,7 +371,8 @@ export function checkCallOptions(
   if (headers !== undefined) checkHeaders(headers)
 }
 
-function checkHeaders(headers: MessageHeaders): void {
+/** @throws {OptionError} a header is not a text, or has a reserved name */
+export function checkHeaders(headers: MessageHeaders): void {
   if (typeof headers !== 'object' || headers === null)
     throw OptionError.expected('options.headers', 'an object whose values are strings', headers)
   for (const name in headers) {

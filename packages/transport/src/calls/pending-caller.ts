@@ -5,7 +5,8 @@ import { nameOf, type Pattern } from '../pattern.ts'
 import { type PendingCall, PendingRequest, PendingStream, WINDOW_BYTES } from './pending-call.ts'
 import { inheritedOptions } from './within.ts'
 
-const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
+/** A call that has failed before it was made. */
+export const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
 
 /** A caller that makes `PendingCall`s and passes them to `start`. */
 export class PendingCaller implements Caller {

@@ -5,7 +5,7 @@ import type { Dispatcher, Route } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
-import { checkGroup, type DurableSettings, groupNamed, groupOf } from './options.ts'
+import { type DurableSettings, groupOf } from './options.ts'
 
 /** Options of `publish`. */
 export interface PublishOptions
@@ -112,53 +112,6 @@ export interface DurableFigures {
   readonly unavailable?: string | undefined
 }
 
-/** Names the transports that store events, for error messages. This package does not know which transports do. */
-const STORING = 'a transport that stores events (docs/durable-events.md lists them)'
-
-/** Something that has a client transport: what `connect()` returns, or a client transport itself. */
-export interface DurableClient {
-  readonly durable?: DurableCaller | undefined
-}
-
-/**
- * Returns the dead letters of a group. `group` may also be the name of the service.
- * @throws {OptionError} the client's transport stores no events, or `group` is not a valid name of a group
- */
-export function deadLetters(client: DurableClient, group: string): DeadLetters {
-  return durableOf(client).deadLetters(checkedGroup(group))
-}
-
-/**
- * Stops deliveries to a group, in all its processes, until the group is resumed. Handlers that are running continue.
- * @throws {OptionError} the client's transport stores no events, or `group` is not a valid name of a group
- */
-export async function pauseGroup(client: DurableClient, group: string): Promise<void> {
-  await durableOf(client).pauseGroup(checkedGroup(group), true)
-}
-
-/** Resumes deliveries to a group. See `pauseGroup`. */
-export async function resumeGroup(client: DurableClient, group: string): Promise<void> {
-  await durableOf(client).pauseGroup(checkedGroup(group), false)
-}
-
-function checkedGroup(group: string): string {
-  const name = typeof group === 'string' ? groupNamed(group) : group
-  checkGroup('group', name)
-  return name
-}
-
-/** @throws {OptionError} the transport stores no events */
-export function durableOf(
-  { durable }: DurableClient,
-  transport = 'The transport of this client'
-): DurableCaller {
-  if (durable !== undefined) return durable
-  throw new OptionError(
-    'options.transport',
-    `${transport} stores no events; use ${STORING} (emit() sends an event that is not stored)`
-  )
-}
-
 /** A route whose handlers are durable. */
 export interface DurableRoute extends Route {
   readonly durable: DurableSettings
@@ -210,7 +163,7 @@ export function checkDurable(
   const names = transports.map(({ name }) => name).join(', ')
   throw new OptionError(
     'options.durable',
-    `The event '${first.route ?? 'a RegExp'}' is durable, and ${names} stores no events; give the service ${STORING}`
+    `The event '${first.route ?? 'a RegExp'}' is durable, and ${names} stores no events; give the service a transport that stores events (docs/durable-events.md lists them)`
   )
 }
 

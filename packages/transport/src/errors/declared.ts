@@ -36,7 +36,7 @@ interface ErrorWith<Code extends string> {
 }
 
 /**
- * Whether an answer has a code. If the type of the error lists its codes, as the type of `client.safeRequest()` does,
+ * Whether an answer has a code. If the type of the error lists its codes, as the type of `client.safe.request()` does,
  * TypeScript knows the type of `details` after the check. The body of an error that a gateway has sent works as well.
  * The result is false for local errors. Reading the error never throws.
  * @example

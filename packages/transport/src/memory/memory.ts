@@ -6,7 +6,7 @@ import { codecsInWords, hasCodec, mimeTypeOfCodec } from '../codec/codecs.ts'
 import { type Clock, systemClock } from '../durable/clock.ts'
 import { OptionError } from '../errors/index.ts'
 import { withDefaults } from '../options.ts'
-import { STORES_EVERYTHING, type Traits, type Transport } from '../transport.ts'
+import { STORES_EVERYTHING, type StoringTraits, type StoringTransport } from '../transport.ts'
 import { MemoryClient } from './client.ts'
 import { MemoryHub } from './hub.ts'
 import { MemoryServer } from './server.ts'
@@ -22,7 +22,7 @@ export interface MemoryOptions {
   readonly clock?: Clock | undefined
 }
 
-const TRAITS: Traits = {
+const TRAITS: StoringTraits = {
   wildcards: false,
   hearsNobody: true,
   shares: 'engine',
@@ -47,7 +47,7 @@ const TRAITS: Traits = {
  * console.log(await connect<typeof service>({ transport }).request('ping')) // pong
  * ```
  */
-export function memory(options?: MemoryOptions): Transport {
+export function memory(options?: MemoryOptions): StoringTransport {
   const { codec, clock } = withDefaults('options', options, { codec: 'json', clock: systemClock })
   const mimeType = mimeTypeOfCodec(codec)
   if (!hasCodec(mimeType)) throw OptionError.expected('options.codec', codecsInWords(codec), codec)

@@ -9,7 +9,6 @@ import {
   consoleLogger,
   type Logger,
   loggerOf,
-  type MicroserviceError,
   milliseconds,
   mimeTypeOfCodec,
   OptionError,
@@ -17,9 +16,10 @@ import {
   type Pattern,
   type PendingCaller,
   StreamValues,
+  safely,
   withDefaults
 } from '@elysia-microservices/transport/kit'
-import type { ClientOf, Outcome, UntypedClient } from 'elysia-microservices/client'
+import type { Client, UntypedClient } from 'elysia-microservices/client'
 import type { Behind } from '../exposing.ts'
 import { WebSocketClient } from './client.ts'
 import { type NewWebSocket, ownWebSocket } from './web-socket.ts'
@@ -72,15 +72,12 @@ const DEFAULTS = {
 const DEFAULT_TIMEOUT = 30_000
 const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
 
-/**
- * Methods that only clients over TCP have: RxJS would be larger than most pages, and stored events are not
- * supported here.
- */
-type NotInPages = 'send' | 'publish' | 'durable' | 'traits'
+/** Methods that would make pages larger: RxJS, on which `send` stands, is larger than most pages. */
+type NotInPages = 'send' | 'with'
 
 /** A client with the types of a service's patterns, or of those that a door exposes. */
 export type WebClientOf<Service, Door = undefined> = Omit<
-  ClientOf<Door extends undefined ? Service : Behind<Service, Door>>,
+  Client<Door extends undefined ? Service : Behind<Service, Door>>,
   NotInPages
 >
 /** A client for any service. */
@@ -173,6 +170,7 @@ export function forUsers(
   if (onStatus !== undefined) client.onStatus(onStatus)
   const request = <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
     client.request(pattern, data, options) as Promise<Value>
+  const emit: UntypedWebClient['emit'] = (pattern, data, options) => client.emit(pattern, data, options)
   return {
     get status() {
       return client.status
@@ -181,14 +179,12 @@ export function forUsers(
     connect: () => client.connect(),
     close: () => client.close(),
     request,
-    safeRequest: <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
-      request<Value>(pattern, data, options).then(
-        (value): Outcome<Value> => ({ value, error: undefined }),
-        // All errors of a call of this client are instances of `MicroserviceError`.
-        (error: MicroserviceError): Outcome<Value> => ({ value: undefined, error })
-      ),
     stream: <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
       new StreamValues<Value>((receiver) => client.stream(pattern, data, receiver, options)),
-    emit: (pattern, data, options) => client.emit(pattern, data, options)
+    emit,
+    safe: {
+      request: <Value>(...args: Parameters<typeof request>) => safely(() => request<Value>(...args)),
+      emit: (...args) => safely(() => emit(...args))
+    }
   }
 }

@@ -112,7 +112,7 @@ export function lagging({ growths }: Trends, { groups, at }: Watched): Condition
           title: `${last.value.toLocaleString('en')} events wait for ${group}`,
           detail: `${pattern}: ${plural(last.value - first.value, 'event')} more than ${Math.round((at - first.at) / 1_000)} s ago${isPaused ? '; the group is paused' : ''}.`,
           advice: isPaused
-            ? 'Resume the group: resumeGroup(), see docs/durable-events.md.'
+            ? 'Resume the group: client.group(name).resume(), see docs/durable-events.md.'
             : 'Check whether a database or service that the handler uses has become slow. Otherwise start more processes, or raise concurrency.',
           place: ['events', engine, group]
         }

@@ -1,7 +1,7 @@
 /** Groups of durable events and outboxes, with their dead letters. */
 import { type DeadLetterChange, type Logger, RpcError } from '@elysia-microservices/transport/kit'
 import { fieldsOf } from '../bounds.ts'
-import type { CheckedClient } from '../clients.ts'
+import { type CheckedClient, stores } from '../clients.ts'
 import { changeLetters, listDeadLetters, MAX_LETTERS } from '../dead-letters.ts'
 import { groupsOf, LastSamples } from '../groups.ts'
 import type { EventsView, GroupView, OutboxOf, Overview, Sample } from '../protocol.ts'
@@ -81,7 +81,7 @@ export class Events implements Source<'events'> {
       throw new TypeError('The request needs the texts service and group')
     const client = this.#clients().get(service)
     if (client === undefined) throw new TypeError('There is no such service')
-    if (client.durable === undefined)
+    if (!stores(client))
       throw new RpcError(
         `The console's client of ${service} uses a transport that stores no events: pass consolePage() a client that uses the engine`
       )
@@ -131,7 +131,7 @@ export class Events implements Source<'events'> {
     const now = performance.now()
     if (known !== undefined && known.died === died && now - known.at < COUNT_AGAIN) return
     const client = this.#clients().get(group.service)
-    if (this.#counting.has(key) || client?.durable === undefined) return
+    if (this.#counting.has(key) || client === undefined || !stores(client)) return
     this.#counting.add(key)
     try {
       const { letters, hasMore } = await listDeadLetters(client, group.group)

@@ -1,0 +1,51 @@
+/** The options that a client, or `client.with()`, gives to each call. */
+import type { CallOptions, HandledMessage } from '../call.ts'
+import { OptionError } from '../errors/index.ts'
+import type { MessageHeaders } from '../headers.ts'
+import { atLeast, checkNames, withoutUndefined } from '../options.ts'
+import type { Adapt } from './adapt.ts'
+import { checkHeaders } from './pending-call.ts'
+
+/** Options that `client.with()` gives to all calls which it makes. Options of a call take precedence. */
+export interface CallDefaults {
+  /** Headers, or a function that returns them for each call. Headers of a call are added, and take precedence. */
+  readonly headers?: MessageHeaders | (() => MessageHeaders) | undefined
+  /** Milliseconds for the whole call; see {@link CallOptions}. */
+  readonly timeout?: number | undefined
+  /** The message in whose handler the calls are made; see {@link CallOptions}. */
+  readonly within?: HandledMessage | undefined
+  /** Cancels the calls when the signal aborts. */
+  readonly signal?: AbortSignal | null | undefined
+}
+
+/**
+ * Gives the options to each call; options of the call take precedence, and its headers are added. Each call says what is
+ * wrong with them; `checkedDefaults` says it earlier, and is too large for pages.
+ */
+export function defaulting({ headers, ...given }: CallDefaults): Adapt {
+  return (options = {}) => ({
+    ...given,
+    ...withoutUndefined(options),
+    headers: { ...(typeof headers === 'function' ? headers() : headers), ...options.headers }
+  })
+}
+
+/** Checks the options, and lets a function for headers check what it returns. @throws {OptionError} an option is invalid */
+export function checkedDefaults(given: CallDefaults): CallDefaults {
+  checkNames('options', given, ['headers', 'timeout', 'within', 'signal'])
+  const { headers, timeout } = given
+  if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
+  if (typeof headers === 'function') return { ...given, headers: () => checkedTexts(headers()) }
+  return headers === undefined ? given : { ...given, headers: { ...checkedTexts(headers) } }
+}
+
+function checkedTexts(headers: MessageHeaders): MessageHeaders {
+  if (headers instanceof Promise || Array.isArray(headers))
+    throw OptionError.expected(
+      'options.headers',
+      'an object of texts, or a function that returns one at once',
+      headers
+    )
+  checkHeaders(headers)
+  return headers
+}

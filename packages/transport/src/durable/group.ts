@@ -1,0 +1,48 @@
+/** A group of durable handlers as operators use it: `client.group('billing')`. */
+import { OptionError } from '../errors/index.ts'
+import { checkGroup, groupNamed } from './options.ts'
+import type { DeadLetters, DurableCaller } from './published.ts'
+
+/** A group of durable handlers, through a client. */
+export interface DurableGroup {
+  /** The name of the group, as the engine has it. */
+  readonly name: string
+  /**
+   * The events that its handlers have failed to handle: to list, redrive or discard.
+   * @throws {OptionError} the engine cannot list them
+   */
+  readonly deadLetters: DeadLetters
+  /** Stops deliveries to the group, in all its processes, until `resume()`. Handlers that are running continue. */
+  pause(): Promise<void>
+  /** Continues deliveries to the group. */
+  resume(): Promise<void>
+}
+
+/** Names the transports that store events, for error messages. This package does not know which transports do. */
+const STORING = 'a transport that stores events (docs/durable-events.md lists them)'
+
+/** The error of what needs a store on a transport without one. */
+export function storesNothing(transport: string): OptionError {
+  return new OptionError(
+    'options.transport',
+    `${transport}() stores no events; use ${STORING} (emit() sends an event that is not stored)`
+  )
+}
+
+/**
+ * A group in the store of a client.
+ * @param given the name of the group, or of the service
+ * @throws {OptionError} it is not a valid name of a group
+ */
+export function durableGroup(store: DurableCaller, given: string): DurableGroup {
+  const name = typeof given === 'string' ? groupNamed(given) : given
+  checkGroup('group', name)
+  return {
+    name,
+    get deadLetters() {
+      return store.deadLetters(name)
+    },
+    pause: () => store.pauseGroup(name, true),
+    resume: () => store.pauseGroup(name, false)
+  }
+}
