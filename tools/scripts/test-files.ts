@@ -80,12 +80,12 @@ export function compiled(file: string): string {
 const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
   [/^packages\/outbox\/src\/(torture|relay\/schedules)\./, 'what they vary is what PostgreSQL does'],
   [
-    /^packages\/transport\/src\/(codec|bytes|calls|nest|engine)\//,
-    'bytes, sums and words without a socket; the same calls go through those of Node in conformance and tests/engines'
+    /^packages\/transport\//,
+    'it knows no runtime and has no socket; the same calls go through those of Node in conformance and tests/engines'
   ],
   [
-    /^packages\/elysia-microservices\/src\/(chaos|controller|description|router|schema)\//,
-    'words, schemas and decorators without a socket'
+    /^packages\/elysia-microservices\/src\/(chaos|controller|description|hooks|router|schema|types)\//,
+    'words, schemas, hooks and decorators without a socket'
   ],
   [
     /^packages\/elysia-microservices\/src\/service\/(standing-checks|alone-and-beside|own-names)\./,
