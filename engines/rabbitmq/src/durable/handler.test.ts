@@ -37,7 +37,7 @@ async function settled(server: FakeRabbitServer): Promise<void> {
   }
 }
 
-/** One server with one handler of the group `g` for the pattern `p`. */
+/** One server with one handler of the group `g`. */
 class Scene {
   readonly clock = new ManualClock(1_000_000)
   readonly server = new FakeRabbitServer({ clock: this.clock })
@@ -49,7 +49,7 @@ class Scene {
   handle: (message: IncomingMessage) => unknown = () => {}
   #published = 0
 
-  async join(options: DurableOptions = {}): Promise<RabbitConsumer> {
+  async join(options: DurableOptions = {}, pattern = 'p'): Promise<RabbitConsumer> {
     const checked = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
     const connection = await RabbitConnection.open(this.server.driver, checked, 'g', LISTENER)
     this.connections.push(connection)
@@ -62,10 +62,10 @@ class Scene {
     }
     const init = {
       dispatcher: { event: run },
-      route: { route: 'p', durable: durableSettings(options) },
-      pattern: 'p',
+      route: { route: pattern, durable: durableSettings(options) },
+      pattern,
       group: 'g',
-      via: 'p',
+      via: pattern,
       logger
     } as unknown as ConsumerInit
     const consumer = new RabbitConsumer({ ...init, copies: () => copies, clock: this.clock })
@@ -75,11 +75,11 @@ class Scene {
     return consumer
   }
 
-  async publish(data: unknown, headers: Record<string, unknown> = {}): Promise<void> {
+  async publish(data: unknown, headers: Record<string, unknown> = {}, pattern = 'p'): Promise<void> {
     const unique = `e${this.#published++}`
-    const content = Buffer.from(JSON.stringify({ pattern: 'p', data }))
+    const content = Buffer.from(JSON.stringify({ pattern, data }))
     const properties = { headers: { [HEADER.unique]: unique, ...headers }, persistent: true }
-    this.server.publish(STORED, keyOf('p'), content, properties)
+    this.server.publish(STORED, keyOf(pattern), content, properties)
     await settled(this.server)
   }
 
@@ -128,6 +128,13 @@ describe('a durable handler', () => {
     await connection?.link.close()
     await settled(scene.server)
     assert.equal(scene.count(QUEUE), 0)
+  })
+
+  it('with wildcards receives what they match, and nothing else', async () => {
+    const scene = newScene()
+    await scene.join({}, 'p.>')
+    for (const pattern of ['p', 'p.a', 'p.a.b', 'q.a']) await scene.publish(pattern, {}, pattern)
+    assert.deepEqual(scene.data, ['p.a', 'p.a.b'])
   })
 
   it('gives an event back that was not done when its connection ended, and counts its runs', async () => {
