@@ -24,6 +24,10 @@ export class FakeMqttServer {
   readonly port: number
   /** Topics and filters that nobody may use. */
   readonly forbidden = new Set<string>()
+  /** Accepts subscriptions, and delivers nothing, as some servers do for users without the right. */
+  isDeaf = false
+  /** Sends what is retained also to shared subscriptions, as mosquitto does. */
+  keepsForGroups = false
   readonly driver: Driver = { connect: (...args) => this.#connect(...args) }
   readonly #connections = new Set<FakeConnection>()
   readonly #retained = new Map<string, Packet>()
@@ -130,7 +134,7 @@ export class FakeMqttServer {
 
   /** Sends what is retained to a new subscription. */
   sendRetained(connection: FakeConnection, { group, filter, id }: Subscription): void {
-    if (group !== undefined) return
+    if (group !== undefined && !this.keepsForGroups) return
     for (const [topic, packet] of this.#retained)
       if (matches(filter, topic)) connection.receive(packet, id, true)
   }
@@ -176,6 +180,7 @@ class FakeConnection implements DriverConnection {
       if (this.#server.forbidden.has(filter)) throw refusal()
       const [, group, rest] = /^\$share\/([^/]+)\/(.*)$/s.exec(filter) ?? []
       const subscription = { group, filter: rest ?? filter, id }
+      if (this.#server.isDeaf) return
       const isNew = !this.subscriptions.has(filter)
       this.subscriptions.set(filter, subscription)
       if (isNew) this.#server.sendRetained(this, subscription)

@@ -6,6 +6,7 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
 import { idOfAnswer, readNest, retained, withId } from './packets.ts'
+import { expiring } from './properties.ts'
 import {
   ADDRESSING,
   answerAddress,
@@ -25,6 +26,13 @@ const text = fc.string({ unit: 'binary', size: 'max', maxLength: 300 })
 const level = fc.stringMatching(/^[a-z0-9.]{0,3}$/)
 const topic = fc.array(level, { minLength: 1, maxLength: 6 }).map((levels) => levels.join('/'))
 const INBOX = '_elysia/i/abcdefghijkl.1r17-abcdefghijkl-'
+
+describe('an expiry', () => {
+  it('is a whole number of seconds, never less than was asked for', () => {
+    const seconds = [1, 1_000, 1_001, undefined, 2 ** 40].map((time) => expiring(time).messageExpiryInterval)
+    assert.deepEqual(seconds, [1, 1, 2, undefined, undefined])
+  })
+})
 
 describe('topics', () => {
   it('of any text are refused with a reason, or can be published to', () => {

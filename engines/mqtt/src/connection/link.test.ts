@@ -1,0 +1,82 @@
+/** A link to a server inside the process: what it has after its server was lost, and what it says of the loss. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { mqttOptions } from '../options/options.ts'
+import { FakeMqttServer } from '../testing/fake-server.ts'
+import { Link, type Outgoing } from './link.ts'
+
+/** More messages than may wait for their confirmation. */
+const MANY = 2_000
+
+let server: FakeMqttServer
+let happened: string[]
+const links: Link[] = []
+
+async function open(clientId: string): Promise<Link> {
+  const options = mqttOptions({ url: `mqtt://127.0.0.1:${server.port}` })
+  const link = await Link.open(server.driver, options, clientId, {
+    lost: (why) => happened.push(why === undefined ? 'lost' : `lost: ${why}`),
+    restored: () => happened.push('restored'),
+    message: (topic) => happened.push(`message ${topic}`),
+    failed: ({ message }) => happened.push(`failed: ${message}`)
+  })
+  links.push(link)
+  return link
+}
+
+async function until(what: string): Promise<void> {
+  while (!happened.includes(what)) await new Promise(setImmediate)
+}
+
+const message = (topic: string, told?: Outgoing['told']): Outgoing => ({
+  topic,
+  payload: '1',
+  qos: 1,
+  ...(told && { told })
+})
+
+beforeEach(() => {
+  server = new FakeMqttServer()
+  happened = []
+})
+afterEach(async () => {
+  for (const link of links.splice(0)) await link.close()
+})
+
+describe('a link to MQTT', () => {
+  it('names a second connection with its clientId, and blames nobody for a server that stops', async () => {
+    await open('one')
+    await open('one')
+    assert.match(happened[0] ?? '', /^lost: another connection with the clientId 'one' has taken its place/)
+    for (const link of links.splice(0)) await link.close()
+    happened = []
+    await open('two')
+    server.stop()
+    assert.deepEqual(happened, ['lost'])
+  })
+
+  it('has its subscriptions again, except those that are refused, and says which', async () => {
+    const link = await open('one')
+    await link.subscribe('kept')
+    await link.subscribe('refused')
+    server.stop()
+    server.forbidden.add('refused')
+    server.start()
+    await until('restored')
+    link.publish(message('kept'))
+    await until('message kept')
+    assert.deepEqual(happened, ['lost', 'failed: Not authorized', 'restored', 'message kept'])
+  })
+
+  it('publishes again although many messages were never confirmed', async () => {
+    const link = await open('one')
+    server.suspend()
+    for (let n = 0; n < MANY; n++) link.publish(message('a'))
+    server.stop()
+    server.resume()
+    server.start()
+    await until('restored')
+    await new Promise<void>((resolve) => link.publish(message('a', () => resolve())))
+    await link.flush()
+  })
+})
