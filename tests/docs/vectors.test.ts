@@ -49,9 +49,7 @@ function start(options: TcpServerOptions) {
 const SERVER_OPTIONS: Readonly<Record<string, TcpServerOptions>> = {
   nest: {},
   authenticate: {
-    rsocket: {
-      authenticate: ({ credentials }) => credentials?.type === 'bearer' && credentials.token === 'secret'
-    }
+    authenticate: ({ credentials }) => credentials?.type === 'bearer' && credentials.token === 'secret'
   },
   'inFlightPerConnection=2': { limits: { inFlightPerConnection: 2 } },
   resume: { rsocket: { resume: true } }

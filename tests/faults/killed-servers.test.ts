@@ -18,7 +18,7 @@ async function start(count: number): Promise<ServerProcess[]> {
 
 function client(servers: readonly ServerProcess[]): UntypedClient {
   const made = connect({
-    endpoints: servers.map(({ port }) => `127.0.0.1:${port}`),
+    url: servers.map(({ port }) => `127.0.0.1:${port}`),
     reconnect: { minDelay: 10, maxDelay: 100 }
   })
   cleanups.push(() => made.close())

@@ -102,11 +102,11 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
       host: '127.0.0.1',
       port: 0,
       limits: { inFlight: PLACES_IN_FLIGHT },
-      rsocket: { authenticate: (request) => authenticate(request) as boolean }
+      authenticate: (request) => authenticate(request) as boolean
     })
     far = (token) => {
-      const rsocket = token === undefined ? undefined : { credentials: { type: 'bearer', token } as const }
-      return tcp({ host: '127.0.0.1', port: (tap as Tap).port, protocol, rsocket })
+      const credentials = token === undefined ? undefined : ({ type: 'bearer', token } as const)
+      return tcp({ host: '127.0.0.1', port: (tap as Tap).port, protocol, credentials })
     }
   }
   const service = hostileService(server, loggerTo(lines))

@@ -284,10 +284,9 @@ describe('the error at the start of the program for', () => {
   })
 
   it('an unknown codec', () => {
-    assert.throws(() => connect({ port: 4000, rsocket: { codec: 'protobuf' } }), {
+    assert.throws(() => connect({ port: 4000, codec: 'protobuf' as 'json' }), {
       code: 'OPTION',
-      message:
-        "options.rsocket.codec must be one of application/json, application/octet-stream, application/x-msgpack, but is 'protobuf'"
+      message: "options.codec must be one of 'json', 'bytes', 'msgpack', but is 'protobuf'"
     })
   })
 })

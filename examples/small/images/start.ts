@@ -21,7 +21,7 @@ await images.listen()
 // The workers run this program, too: only the first process sends requests.
 if (images.workers.role !== 'worker') {
   // Several connections are spread over several workers; MessagePack can carry bytes.
-  const client = connect<typeof images>({ port, connections: 4, rsocket: { codec: 'msgpack' } })
+  const client = connect<typeof images>({ port, connections: 4, codec: 'msgpack' })
   const picture: Picture = { width: 256, height: 256, pixels: new Uint8Array(256 * 256 * 4).fill(200) }
   const outcomes = await Promise.all(
     Array.from({ length: 40 }, () => client.safe.request('images.halve', picture, { idempotent: true }))

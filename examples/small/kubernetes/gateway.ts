@@ -10,7 +10,7 @@ const { PORT = '3000', ORDERS = 'dns:orders:4000' } = process.env
 const app = new Elysia()
   .use(health())
   .use(
-    gateway(() => connect<Orders>({ endpoints: [ORDERS], timeout: 5_000 }), {
+    gateway(() => connect<Orders>({ url: [ORDERS], timeout: 5_000 }), {
       'GET /orders/:id': { pattern: 'orders.get', idempotent: true }
     })
   )

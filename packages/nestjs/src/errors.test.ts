@@ -226,7 +226,7 @@ describe('overload of a Nest application', () => {
 
 describe('data that the codec cannot carry', () => {
   it('is an OptionError that says so', async () => {
-    const client = clientOf(ours, 'rsocket', { rsocket: { codec: 'bytes' } })
+    const client = clientOf(ours, 'rsocket', { codec: 'bytes' })
     assert.ok((await errorOf(client, 'empty', 'text')) instanceof OptionError)
     await client.close()
   })

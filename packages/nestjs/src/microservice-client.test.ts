@@ -267,7 +267,7 @@ describe('a MicroserviceClient', () => {
     [{ tlsOptions: {}, tls: {} }, /options\.tlsOptions is the same as options\.tls/],
     [{ options: {} }, /options\.options .*given directly/],
     [{ protocol: 'http' }, /options\.protocol/],
-    [{ rsocket: { codec: 'xml' } }, /options\.rsocket\.codec/],
+    [{ codec: 'xml' }, /options\.codec/],
     [{ timeout: -1 }, /options\.timeout/],
     [{ logger: {} }, /options\.logger must be an object with the functions error and warn/],
     [

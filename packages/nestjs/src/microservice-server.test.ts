@@ -112,7 +112,7 @@ describe('a MicroserviceServer', () => {
     [{ transport: [] }, /options\.transport must be .*a transport/],
     [{ transport: memory(), port: 1 }, /options\.port has no effect together with options\.transport/],
     [{ options: { port: 1 } }, /options\.options/],
-    [{ rsocket: { codec: 'json' } }, /options\.rsocket\.codec/],
+    [{ codec: 'json' }, /options\.codec/],
     [{ protocol: 'nest' }, /options\.protocol .*the client chooses/],
     [{ port: 70_000 }, /options\.port/],
     [{ drain: -1 }, /options\.drain/],

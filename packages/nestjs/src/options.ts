@@ -90,7 +90,7 @@ export type MicroserviceClientEvents = {
 }
 
 const NO_PACKETS =
-  'packets are written by the transport; change data in pipes and interceptors, its encoding by rsocket.codec of the client'
+  'packets are written by the transport; change data in pipes and interceptors, its encoding by codec of the client'
 const NO_SOCKET_CLASS = "the sockets are the runtime's own"
 const NO_RETRY = 'listen() reports an error at once; call listen() again later'
 const NOT_NESTED = 'options are given directly, as in { host, port }'

@@ -27,6 +27,7 @@ export { counting } from './limits/counting.ts'
 export { NO_LIMITS, ServerLimits, type SharedLimits } from './limits/server-limits.ts'
 export {
   type AskCredentials,
+  credentialsOption,
   type KeepaliveOptions,
   type RSocketClientOptions,
   type RSocketServerOptions,
@@ -38,9 +39,12 @@ export { type AnswerWatch, answersWithin, NEST_HINT } from './protocol/answer-wa
 export {
   Accepted,
   type Authenticate,
+  type Authentication,
   type AuthenticationRequest,
   type Judge,
-  type Verdict
+  type User,
+  type Verdict,
+  verdictOf
 } from './protocol/authenticate.ts'
 export { writeCaller } from './protocol/caller-entry.ts'
 export { ClientConnection } from './protocol/client-connection.ts'

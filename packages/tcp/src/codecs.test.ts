@@ -51,7 +51,7 @@ const dispatcher: Dispatcher = {
 
 /** @param both options for client and server */
 async function start(
-  codec: string,
+  codec: 'json' | 'msgpack' | 'bytes',
   both: TestOptions = {},
   options: TcpServerOptions = {}
 ): Promise<TcpClient> {
@@ -59,10 +59,7 @@ async function start(
   const server = newServer({ host: '127.0.0.1', port: 0, ...both, ...options }, logger)
   await server.start(dispatcher)
   cleanups.push(() => server.stop({ drain: 0 }))
-  const client = newClient(
-    { ...both, host: '127.0.0.1', port: server.address!.port, rsocket: { codec } },
-    logger
-  )
+  const client = newClient({ ...both, host: '127.0.0.1', port: server.address!.port, codec }, logger)
   cleanups.push(() => client.close())
   return client
 }
@@ -84,7 +81,7 @@ function take(client: TcpClient, pattern: string, data: unknown, count: number):
   })
 }
 
-for (const codec of ['msgpack']) {
+for (const codec of ['msgpack'] as const) {
   describe(`over a socket, ${codec}`, () => {
     it('keeps what JSON does not', async () => {
       const client = await start(codec)

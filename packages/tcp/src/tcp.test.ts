@@ -389,7 +389,7 @@ for (const [socketsName, sockets] of SOCKETS) {
     })
 
     it('carries bytes', async () => {
-      const client = await startBoth({}, { rsocket: { codec: 'bytes' } })
+      const client = await startBoth({}, { codec: 'bytes' })
       const bytes = Uint8Array.from({ length: 1_000 }, (_, index) => index)
       assert.deepEqual(await client.request('echo', bytes), bytes)
       await assert.rejects(client.request('echo', 'text'), {
@@ -418,11 +418,17 @@ for (const [socketsName, sockets] of SOCKETS) {
         seen.push(credentials)
         return (credentials as { token?: string } | undefined)?.token === 'good'
       }
-      const hook = { rsocket: { authenticate } }
-      const welcome = await startBoth(hook, { rsocket: { credentials: { type: 'bearer', token: 'good' } } })
+      const names = await startBoth({ authenticate: () => ({ user: 'anna' }) })
+      const named = new Promise((resolve) => {
+        dispatcher.began = ({ peer }) => resolve(peer?.user)
+      })
+      assert.equal(await names.request('echo', 1), 1)
+      assert.equal(await named, 'anna')
+      const hook = { authenticate }
+      const welcome = await startBoth(hook, { credentials: { type: 'bearer', token: 'good' } })
       assert.equal(await welcome.request('echo', 1), 1)
       const refused = await startBoth(hook, {
-        rsocket: { credentials: { type: 'simple', username: 'a', password: 'b' } }
+        credentials: { type: 'simple', username: 'a', password: 'b' }
       })
       await assert.rejects(refused.request('echo', 1), {
         name: 'UnauthenticatedError',
@@ -447,7 +453,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         if (++asked === 2) throw new Error('nobody gives a token')
         return { type: 'bearer', token: `token ${asked}` } as const
       }
-      const caller = await startBoth({ rsocket: { authenticate } }, { rsocket: { credentials } })
+      const caller = await startBoth({ authenticate }, { credentials })
       let leave = () => {}
       dispatcher.began = ({ peer }) => {
         leave = () => peer?.disconnect()
@@ -502,8 +508,9 @@ for (const [socketsName, sockets] of SOCKETS) {
       assert.equal(await peer!.caller!.request('echo', 'from the server'), 'from the server')
     })
 
-    it('resumes lost connections with nothing lost or doubled', async () => {
-      const direct = await startBoth({ rsocket: { resume: true } })
+    it('resumes lost connections with nothing lost or doubled, also those of a user', async () => {
+      const authenticate = () => ({ user: 'anna' })
+      const direct = await startBoth({ authenticate, rsocket: { resume: true } })
       const pairs = new Set<net.Socket>()
       const proxy = net.createServer((near) => {
         const far = net.connect(server.address!.port, '127.0.0.1')

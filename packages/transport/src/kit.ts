@@ -46,6 +46,7 @@ export type { Timer, TimerOwner } from './calls/timer.ts'
 export { inheritedOptions } from './calls/within.ts'
 export type { Codec, CodecFactory, Encoded } from './codec/codec.ts'
 export {
+  type CodecName,
   codecNames,
   codecsInWords,
   hasCodec,

@@ -90,6 +90,7 @@ const SAME: Readonly<Record<string, string>> = {
   urls: 'url',
   servers: 'url',
   brokers: 'url',
+  endpoints: 'url',
   queue: 'group',
   queueGroup: 'group',
   connectionName: 'clientName',

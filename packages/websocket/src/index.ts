@@ -1,9 +1,8 @@
 /** The public interface for servers. Users cannot import anything that is not listed here. */
-export type { Credentials, ServerResumeOptions } from '@elysia-microservices/rsocket'
+export type { Authentication, Credentials, ServerResumeOptions, User } from '@elysia-microservices/rsocket'
 export type { Exposing } from './exposing.ts'
 export type {
   Upgrade,
-  User,
   WebSocketAuthenticate,
   WebSocketAuthentication,
   WebSocketLimits,

@@ -2,7 +2,7 @@
  * The options of a door for WebSockets, and tables with their defaults and checks. A test compares
  * docs/websocket.md with these tables.
  */
-import type { Credentials, ServerResumeOptions } from '@elysia-microservices/rsocket'
+import type { Authentication, Credentials, ServerResumeOptions } from '@elysia-microservices/rsocket'
 import { SERVER_RESUME_DEFAULTS } from '@elysia-microservices/rsocket'
 import {
   atLeast,
@@ -46,19 +46,10 @@ export interface WebSocketAuthentication {
   readonly route: string | undefined
 }
 
-/** The identity of a client. */
-export interface User {
-  /**
-   * The name of the user, which messages have as `peer.user`. A lost connection can only be resumed by the same
-   * user.
-   */
-  readonly user: string
-}
-
-/** Authenticates a client. A result other than a user refuses the client. So does an error, which is also logged. */
+/** Authenticates a client. A result that refuses the client although it is not `false` or `undefined` is logged. */
 export type WebSocketAuthenticate = (
   request: WebSocketAuthentication
-) => User | false | undefined | Promise<User | false | undefined>
+) => Authentication | Promise<Authentication>
 
 /** Limits of a door. They are far lower than those of TCP, because unknown clients can reach a door. */
 export interface WebSocketLimits {

@@ -210,7 +210,6 @@ describe('who a client is', () => {
 
   for (const [what, verdict] of [
     ['nothing', () => undefined],
-    ['true, which names nobody', () => true],
     ['a user without a name', () => ({ user: 7 })],
     ['an error', () => Promise.reject(new Error('down'))]
   ] as const)
@@ -219,6 +218,12 @@ describe('who a client is', () => {
       await using client = clientOf(app)
       await assert.rejects(client.connect(), { name: 'UnauthenticatedError' })
     })
+
+  it('is accepted by true, which names nobody', async () => {
+    await using app = await new Setting().open({ authenticate: () => true })
+    await using client = clientOf(app)
+    await client.connect()
+  })
 
   it('has so many connections and no more, and hears why', async () => {
     await using app = await new Setting().open({ authenticate, limits: { connectionsPerUser: 1 } })

@@ -38,7 +38,7 @@ export const answeringConnections = {
       { type: 'simple', username: 'Zoë', password: 'pässword' },
       { type: 'bearer', token: 'a.b.c' }
     ] as const) {
-      const { connection } = await given.connected({ rsocket: { credentials } })
+      const { connection } = await given.connected({ credentials })
       assert.deepEqual(connection.setup.credentials, credentials)
       assert.equal(connection.setup.dataMimeType, 'application/json')
       assert.equal(connection.setup.metadataMimeType, 'message/x.rsocket.composite-metadata.v0')

@@ -126,7 +126,7 @@ export const answeringRequests = {
   },
 
   'takes and gives bytes': async (given: Case) => {
-    const { client, connection } = await given.connected({ rsocket: { codec: 'bytes' } })
+    const { client, connection } = await given.connected({ codec: 'bytes' })
     assert.equal(connection.setup.dataMimeType, 'application/octet-stream')
     const answer = client.request<Uint8Array>('echo', Uint8Array.of(1, 0, 255))
     const asked = await connection.requested()

@@ -29,11 +29,9 @@ export const askingConnections = {
   'says who it is when it connects: simple or bearer': async (given: Case) => {
     const seen: unknown[] = []
     const port = await given.serve(() => {}, {
-      rsocket: {
-        authenticate: ({ credentials }) => {
-          seen.push(credentials)
-          return credentials !== undefined && Object.values(credentials).includes('right')
-        }
+      authenticate: ({ credentials }) => {
+        seen.push(credentials)
+        return credentials !== undefined && Object.values(credentials).includes('right')
       }
     })
     const all = [

@@ -133,10 +133,8 @@ export const askingRequests = {
 
   'says with a request who it is': async (given: Case) => {
     const port = await given.serve(() => {}, {
-      rsocket: {
-        authenticate: ({ credentials, route }) =>
-          route === undefined || (credentials?.type === 'bearer' && credentials.token === 'right')
-      }
+      authenticate: ({ credentials, route }) =>
+        route === undefined || (credentials?.type === 'bearer' && credentials.token === 'right')
     })
     const connection = await given.dial(port)
     const credentials = (token: string) => ({

@@ -67,7 +67,7 @@ export class TortureService {
     const where =
       this.servers.length === 1
         ? { host: '127.0.0.1', port: first?.port }
-        : { endpoints: this.servers.map(({ port }) => `127.0.0.1:${port}`) }
+        : { url: this.servers.map(({ port }) => `127.0.0.1:${port}`) }
     return tcp({ ...where, ...options }).client({
       logger: SILENT,
       timeout: timeout ?? TIMEOUT,

@@ -5,8 +5,7 @@ import { askThrough, silent } from './ask-through.ts'
 
 export const openEchoClient: OpenEchoClient = async (host, port, plan) => {
   const { protocol, codec, tls } = plan
-  const rsocket = { codec }
-  const client = connect({ transport: 'tcp', protocol, rsocket, host, port, tls, logger: silent })
+  const client = connect({ transport: 'tcp', protocol, codec, host, port, tls, logger: silent })
   await client.connect()
   return askThrough(client, plan)
 }

@@ -117,7 +117,7 @@ const DEFAULT_TIMEOUT = 30_000
  * ```ts
  * import { connect } from 'elysia-microservices/client'
  *
- * const client = connect({ endpoints: ['10.0.0.7:4000', '10.0.0.8:4000'], timeout: 5_000 })
+ * const client = connect({ url: ['10.0.0.7:4000', '10.0.0.8:4000'], timeout: 5_000 })
  * const sum = await client.request<number>('math.sum', [1, 2, 3])
  * for await (const n of client.stream<number>('math.count', 3)) console.log(n, sum)
  * await client.close()

@@ -120,7 +120,7 @@ for (const protocol of ['rsocket', 'nest'] as const)
     it('has its own of several endpoints', async () => {
       const port = DEAF_PORT
       const endpoints = [`127.0.0.1:${port}`, `127.0.0.1:${DEAF_PORT + 1}`]
-      const client = cleanups.add(connect({ endpoints, protocol, retry: false, logger: silent }))
+      const client = cleanups.add(connect({ url: endpoints, protocol, retry: false, logger: silent }))
       const failures = await Promise.all(['a', 'b'].map((pattern) => failure(client.request(pattern))))
       for (const [index, { code, pattern, endpoint }] of failures.entries()) {
         assert.deepEqual([code, pattern], ['CONNECTION', 'ab'[index]])
@@ -133,7 +133,7 @@ describe('an error of a call whose credentials are refused', () => {
   it('has its own pattern', async () => {
     const service = cleanups.add(
       microservice({
-        transport: tcp({ host: '127.0.0.1', port: 0, rsocket: { authenticate: () => false } }),
+        transport: tcp({ host: '127.0.0.1', port: 0, authenticate: () => false }),
         logger: silent
       })
     )

@@ -385,11 +385,9 @@ describe('a client whose credentials are not accepted', () => {
     const asked: unknown[] = []
     const door = tcp({
       ...{ host: '127.0.0.1', port: 0 },
-      rsocket: {
-        authenticate({ credentials }) {
-          asked.push(credentials)
-          return (credentials?.type === 'bearer' && credentials.token === 'right') || (verdict as boolean)
-        }
+      authenticate({ credentials }) {
+        asked.push(credentials)
+        return (credentials?.type === 'bearer' && credentials.token === 'right') || (verdict as boolean)
       }
     })
     const service = microservice({ transport: door, logger: silent }).message('x', () => 'answered')
@@ -417,7 +415,7 @@ describe('a client whose credentials are not accepted', () => {
       const events: ConnectionEvent[] = []
       const client = cleanups.add(
         connect({
-          ...{ host: '127.0.0.1', port, rsocket: { credentials }, reconnect: false },
+          ...{ host: '127.0.0.1', port, credentials, reconnect: false },
           onStatus: (event) => events.push(event)
         })
       )
@@ -436,14 +434,14 @@ describe('a client whose credentials are not accepted', () => {
   it('learns it from each of its calls, not only from the first', async () => {
     const { port } = await start(false)
     const reconnect = { minDelay: 1, maxDelay: 1 }
-    const client = cleanups.add(connect({ host: '127.0.0.1', port, reconnect, rsocket: { credentials } }))
+    const client = cleanups.add(connect({ host: '127.0.0.1', port, reconnect, credentials }))
     for (let call = 1; call <= 3; call++) await assert.rejects(client.request('x'), refused(port))
   })
 
   it('learns it from connect()', async () => {
     const { port } = await start(false)
     const endpoints = [`127.0.0.1:${port}`, `127.0.0.1:${port}`]
-    const client = cleanups.add(connect({ endpoints, connections: 2, rsocket: { credentials } }))
+    const client = cleanups.add(connect({ url: endpoints, connections: 2, credentials }))
     await assert.rejects(client.connect(), refused(port))
   })
 
@@ -452,7 +450,7 @@ describe('a client whose credentials are not accepted', () => {
     const events: ConnectionEvent[] = []
     const client = cleanups.add(
       connect({
-        ...{ endpoints: services.map(({ port }) => `127.0.0.1:${port}`), rsocket: { credentials } },
+        ...{ url: services.map(({ port }) => `127.0.0.1:${port}`), credentials },
         ...{ reconnect: false, eject: { failures: 1, ratio: 0 } },
         onStatus: (event) => events.push(event)
       })
@@ -475,7 +473,7 @@ describe('a client whose credentials are not accepted', () => {
   it('is served by those servers that accept them', async () => {
     const services = [await start(false), await start(true)]
     const client = cleanups.add(
-      connect({ endpoints: services.map(({ port }) => `127.0.0.1:${port}`), rsocket: { credentials } })
+      connect({ url: services.map(({ port }) => `127.0.0.1:${port}`), credentials })
     )
     for (let call = 1; call <= 4; call++) assert.equal(await client.request('x'), 'answered')
   })
@@ -484,7 +482,7 @@ describe('a client whose credentials are not accepted', () => {
     const decided = happening<boolean>()
     const services = [await start(false), await start(decided.happened)]
     const client = cleanups.add(
-      connect({ endpoints: services.map(({ port }) => `127.0.0.1:${port}`), rsocket: { credentials } })
+      connect({ url: services.map(({ port }) => `127.0.0.1:${port}`), credentials })
     )
     client.onStatus(({ type }) => type === 'connect-failed' && decided.happen(true))
     assert.equal(await client.request('x'), 'answered')
@@ -493,7 +491,7 @@ describe('a client whose credentials are not accepted', () => {
   it('is another one than whose are', async () => {
     const { port } = await start(false)
     const right = { type: 'bearer', token: 'right' } as const
-    const client = cleanups.add(connect({ host: '127.0.0.1', port, rsocket: { credentials: right } }))
+    const client = cleanups.add(connect({ host: '127.0.0.1', port, credentials: right }))
     assert.equal(await client.request('x'), 'answered')
   })
 })

@@ -110,10 +110,10 @@ describe('values over memory()', () => {
   })
 
   it('need a codec that there is', () => {
-    assert.throws(() => memory({ codec: 'xml' }), {
+    assert.throws(() => memory({ codec: 'xml' as 'json' }), {
       name: 'OptionError',
       path: 'options.codec',
-      message: /application\/json/
+      message: /one of 'json', 'bytes'/
     })
   })
 })

@@ -109,7 +109,7 @@ describe('the status of a client', () => {
     const service = echo()
     await service.listen()
     cleanups.push(() => service.stop())
-    const client = connect<typeof service>({ endpoints: [`127.0.0.1:${service.address!.port}`] })
+    const client = connect<typeof service>({ url: [`127.0.0.1:${service.address!.port}`] })
     cleanups.push(() => client.close())
     const events: ConnectionEvent['type'][] = []
     const stop = client.onStatus(({ type }) => events.push(type))

@@ -92,7 +92,7 @@ describe('a key', () => {
   let app: Listening
   before(async () => {
     for (const service of services) await service.listen()
-    client = connect({ endpoints: services.map(({ address }) => `127.0.0.1:${address!.port}`) })
+    client = connect({ url: services.map(({ address }) => `127.0.0.1:${address!.port}`) })
     const key = ({ headers }: { headers: Readonly<Record<string, string | undefined>> }) => headers['x-user']
     const routes = gateway(
       client,

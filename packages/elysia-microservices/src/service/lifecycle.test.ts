@@ -167,7 +167,7 @@ describe('connect', () => {
   for (const [options, path] of [
     [{ transport: 'udp' }, 'options.transport'],
     [{ protocol: 'http' }, 'options.protocol'],
-    [{ rsocket: { codec: 'xml' } }, 'options.rsocket.codec'],
+    [{ codec: 'xml' }, 'options.codec'],
     [{ port: 1.5 }, 'options.port'],
     [{ timeout: -1 }, 'options.timeout']
   ] as const) {

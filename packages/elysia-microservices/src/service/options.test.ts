@@ -60,7 +60,7 @@ describe('an option that does not exist is refused with the nearest that does', 
     'of clients, for a service': [
       ofService({ transport: 'tcp', connectTimeout: 1 }),
       'connectTimeout',
-      /is not an option of a TCP server; there are host, port, path, reusePort, tls, allow, limits, rsocket$/
+      /is not an option of a TCP server; there are host, port, path, reusePort, tls, allow, authenticate, limits, rsocket$/
     ],
     'of TCP, of a client in the short form': [ofClient({ prot: 1 }), 'prot', /did you mean options\.port\?/],
     'of a client, in the short form': [ofClient({ timout: 1 }), 'timout', /did you mean options\.timeout\?/],
@@ -85,9 +85,9 @@ describe('an option that does not exist is refused with the nearest that does', 
       /^options\.connections is not an option of a TCP server; did you mean options\.limits\.connections\?$/
     ],
     'of RSocket, outside of its group': [
-      ofClient({ codec: 'msgpack' }),
-      'codec',
-      /^options\.codec is not an option of a TCP client; did you mean options\.rsocket\.codec\?$/
+      ofClient({ keepalive: {} }),
+      'keepalive',
+      /^options\.keepalive is not an option of a TCP client; did you mean options\.rsocket\.keepalive\?$/
     ],
     'of RSocket, for clients alone': [
       ofService({ transport: 'tcp', codec: 'msgpack' }),

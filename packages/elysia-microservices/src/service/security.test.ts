@@ -41,7 +41,7 @@ describe('a service with TLS', () => {
       host: '127.0.0.1',
       port: 0,
       tls: () => tls,
-      rsocket: { authenticate: ({ peer }) => seen.push(peer?.certificate?.subjectaltname) > 0 }
+      authenticate: ({ peer }) => seen.push(peer?.certificate?.subjectaltname) > 0
     })
     const service = microservice({ transport: door }).message('hello', () => 'hello')
     await service.listen()

@@ -1,4 +1,4 @@
-/** Endpoints as text: `host:port`, `host`, `[::1]:4000`. */
+/** Endpoints as text: `tcp://host:port`, `host:port`, `host`, `[::1]:4000`. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
 /** The host and port of an endpoint, with its rank among other endpoints. */
@@ -11,8 +11,8 @@ export interface Address {
   readonly weight?: number
 }
 
-const BRACKETED = /^\[([^\]]+)\](?::(\d+))?$/
-const PLAIN = /^([^:[\]\s]+)(?::(\d+))?$/
+const BRACKETED = /^(?:tcp:\/\/)?\[([^\]]+)\](?::(\d+))?$/
+const PLAIN = /^(?:tcp:\/\/)?([^:[\]\s]+)(?::(\d+))?$/
 
 /**
  * Reads an endpoint.
@@ -24,8 +24,8 @@ export function parseAddress(text: string, defaultPort: number): Address {
   const port = match?.[2] === undefined ? defaultPort : Number(match[2])
   if (match === null || port > 65535) {
     throw OptionError.expected(
-      'options.endpoints',
-      "a list of endpoints such as '10.0.0.7:4000' or '[::1]:4000'",
+      'options.url',
+      "an address such as 'tcp://10.0.0.7:4000' or '[::1]:4000', or a list of such",
       text
     )
   }

@@ -56,13 +56,18 @@ export interface EjectOptions {
 /** The addresses of the servers, and how the client reacts when they fail. */
 export interface ResilienceOptions {
   /**
-   * The servers of the service, instead of `host`: `'host:port'`, `'[::1]:port'`, or `'host'` with the option `port`.
+   * Where the servers are, one or several, in place of `host`: `'tcp://host:port'`, also without `tcp://`, or without a
+   * port, which is then the option `port`.
    * `'dns:host:port'` means all addresses of the name. `'srv:_math._tcp.example.com'` means the servers in its SRV
    * records: calls go to usable servers with the lowest priority number, shared by weight (RFC 2782). A function
    * returns the list. Names are looked up and functions are called again every `resolveInterval`. Each endpoint gets a
    * connection.
    */
-  readonly endpoints?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined
+  readonly url?:
+    | string
+    | readonly string[]
+    | (() => readonly string[] | Promise<readonly string[]>)
+    | undefined
   /**
    * Number of connections to each endpoint, from 1 to 1,024; a call goes to the less busy of two connections. One
    * connection carries as much as one process can answer. Set more for a service of several processes on one port
@@ -89,7 +94,7 @@ export interface ResilienceOptions {
 /** Checked options of resilience; `undefined` means that the feature is off. */
 export interface CheckedResilience {
   readonly connections: number
-  readonly endpoints: NonNullable<ResilienceOptions['endpoints']> | undefined
+  readonly endpoints: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined
   readonly resolveInterval: number
   readonly reconnect: BackoffOptions | undefined
   readonly retry: CheckedRetry | undefined
@@ -102,7 +107,7 @@ const EJECT: HealthOptions = { failures: 5, ratio: 0.5, window: 10_000, minDelay
 
 /** The defaults of resilience. */
 export const RESILIENCE_DEFAULTS = {
-  endpoints: undefined,
+  url: undefined,
   connections: 1,
   resolveInterval: 30_000,
   reconnect: true as NonNullable<ResilienceOptions['reconnect']>,
@@ -112,7 +117,7 @@ export const RESILIENCE_DEFAULTS = {
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
 export function resilienceOptions(
-  given: Pick<ResilienceOptions, 'endpoints'> & {
+  given: Pick<ResilienceOptions, 'url'> & {
     readonly connections: number
     readonly resolveInterval: number
     readonly reconnect: boolean | ReconnectOptions
@@ -120,13 +125,14 @@ export function resilienceOptions(
     readonly eject: boolean | EjectOptions
   }
 ): CheckedResilience {
-  const { endpoints, connections, resolveInterval } = given
+  const { url, connections, resolveInterval } = given
+  const endpoints = typeof url === 'string' ? [url] : url
   if (endpoints !== undefined && typeof endpoints !== 'function')
     if (!Array.isArray(endpoints) || endpoints.length === 0)
       throw OptionError.expected(
-        'options.endpoints',
-        'a list of one endpoint or more, or a function',
-        endpoints
+        'options.url',
+        'an address, a list of addresses, or a function that returns such a list',
+        url
       )
   milliseconds(1, 'options.resolveInterval', resolveInterval)
   if (!Number.isInteger(connections) || connections < 1 || connections > MAX_CONNECTIONS)

@@ -1,7 +1,7 @@
 /** Tests the options of RSocket, including wrong types that JavaScript allows. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { rsocketClientOptions } from './rsocket-options.ts'
+import { credentialsOption } from './rsocket-options.ts'
 
 describe('credentials', () => {
   for (const credentials of [
@@ -10,19 +10,19 @@ describe('credentials', () => {
     { type: 'other', name: 'x.custom', payload: new Uint8Array([1]) }
   ]) {
     it(`may be of the type ${credentials.type}`, () => {
-      assert.deepEqual(rsocketClientOptions({ credentials: credentials as never }).credentials, credentials)
+      assert.deepEqual(credentialsOption(credentials as never), credentials)
     })
   }
 
   it('may come from a function, whose answers are checked when it is asked', async () => {
     let given: unknown = { type: 'bearer', token: 'x' }
-    const { credentials } = rsocketClientOptions({ credentials: () => given as never })
+    const credentials = credentialsOption(() => given as never)
     assert.ok(typeof credentials === 'function')
     assert.deepEqual(await credentials(), given)
     given = undefined
     assert.equal(await credentials(), undefined)
     given = { type: 'bearer' }
-    await assert.rejects(async () => credentials(), { path: 'options.rsocket.credentials.token' })
+    await assert.rejects(async () => credentials(), { path: 'options.credentials.token' })
   })
 
   for (const [credentials, path] of [
@@ -39,10 +39,10 @@ describe('credentials', () => {
   ] as const) {
     it(`are not ${JSON.stringify(credentials)?.slice(0, 60)}`, () => {
       assert.throws(
-        () => rsocketClientOptions({ credentials: credentials as never }),
+        () => credentialsOption(credentials as never),
         (error: Error & { path?: string }) => {
           assert.equal(error.name, 'OptionError')
-          assert.equal(error.path, `options.rsocket.credentials${path}`)
+          assert.equal(error.path, `options.credentials${path}`)
           assert.doesNotMatch(error.message, /secret/)
           return true
         }

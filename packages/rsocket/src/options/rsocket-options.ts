@@ -1,6 +1,5 @@
 /** Options for RSocket only. They are in a separate group because Nest's wire has none of them. */
 import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
-import type { Authenticate } from '../protocol/authenticate.ts'
 import type { Credentials } from '../protocol/composite-metadata.ts'
 import {
   RESUME_DEFAULTS,
@@ -11,11 +10,6 @@ import {
 
 /** Options for RSocket on a server. */
 export interface RSocketServerOptions {
-  /**
-   * Called for each connection, and for each request with credentials. Only the result `true` accepts the connection or
-   * request. Default: everything is accepted.
-   */
-  readonly authenticate?: Authenticate | undefined
   /** Lets clients resume lost connections. `true`: with the default options. Default: false. */
   readonly resume?: boolean | ServerResumeOptions | undefined
 }
@@ -25,10 +19,6 @@ export type AskCredentials = () => Credentials | undefined | Promise<Credentials
 
 /** Options for RSocket on a client. */
 export interface RSocketClientOptions {
-  /** Codec of the data: `'json'`, `'msgpack'`, `'bytes'`, or a MIME type. Default: `'json'`. */
-  readonly codec?: string | undefined
-  /** Credentials of the client, or a function that returns them and is called before each connection. */
-  readonly credentials?: Credentials | AskCredentials | undefined
   /** Whether the client waits for the server's leases before each request. Default: false. */
   readonly lease?: boolean | undefined
   /**
@@ -48,10 +38,8 @@ export interface KeepaliveOptions {
   readonly lifetime?: number | undefined
 }
 
-const SERVER_DEFAULTS = { authenticate: undefined, resume: undefined }
+const SERVER_DEFAULTS = { resume: undefined }
 const CLIENT_DEFAULTS = {
-  codec: 'json',
-  credentials: undefined,
   lease: false,
   resume: undefined,
   keepalive: undefined
@@ -65,28 +53,38 @@ export function rsocketNames(of: 'client' | 'server'): readonly string[] {
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
 export function rsocketServerOptions(given: RSocketServerOptions | undefined) {
-  const { authenticate, resume } = withDefaults('options.rsocket', given, SERVER_DEFAULTS)
-  if (authenticate !== undefined && typeof authenticate !== 'function')
-    throw OptionError.expected('options.rsocket.authenticate', 'a function', authenticate)
-  return { authenticate, resume: resumeOptions(resume, SERVER_RESUME_DEFAULTS) }
+  refuseMoved(given)
+  const { resume } = withDefaults('options.rsocket', given, SERVER_DEFAULTS)
+  return { resume: resumeOptions(resume, SERVER_RESUME_DEFAULTS) }
 }
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
 export function rsocketClientOptions(given: RSocketClientOptions | undefined) {
+  refuseMoved(given)
   const all = withDefaults('options.rsocket', given, CLIENT_DEFAULTS)
   const keepalive = withDefaults('options.rsocket.keepalive', all.keepalive, KEEPALIVE_DEFAULTS)
   milliseconds(1, 'options.rsocket.keepalive.interval', keepalive.interval)
   milliseconds(1, 'options.rsocket.keepalive.lifetime', keepalive.lifetime)
   return {
     ...all,
-    credentials: credentialsOption(all.credentials),
     keepalive,
     resume: resumeOptions(all.resume, RESUME_DEFAULTS)
   }
 }
 
-function credentialsOption(
-  given: RSocketClientOptions['credentials']
+/** Refuses options that stand beside `rsocket`, because they do not depend on the protocol. */
+function refuseMoved(given: object | undefined): void {
+  for (const name of ['authenticate', 'codec', 'credentials'])
+    if (given !== undefined && Object.hasOwn(Object(given), name))
+      throw new OptionError(
+        `options.rsocket.${name}`,
+        `options.rsocket.${name} is not an option; give options.${name}`
+      )
+}
+
+/** Checks the option `credentials`. @throws {OptionError} they are of an unknown kind, or incomplete */
+export function credentialsOption(
+  given: Credentials | AskCredentials | undefined
 ): Credentials | AskCredentials | undefined {
   if (typeof given === 'function') return async () => checkedCredentials(await given())
   return checkedCredentials(given)
@@ -109,24 +107,18 @@ function checkCredentials(given: Credentials): void {
   const texts = TEXTS_OF_CREDENTIALS.get(type)
   if (texts === undefined)
     throw new OptionError(
-      'options.rsocket.credentials',
-      "options.rsocket.credentials must be { type: 'bearer', token }, { type: 'simple', username, password } or { type: 'other', name, payload }"
+      'options.credentials',
+      "options.credentials must be { type: 'bearer', token }, { type: 'simple', username, password } or { type: 'other', name, payload }"
     )
   for (const name of texts) {
     if (typeof Reflect.get(given, name) !== 'string')
-      throw new OptionError(
-        `options.rsocket.credentials.${name}`,
-        `options.rsocket.credentials.${name} must be a string`
-      )
+      throw new OptionError(`options.credentials.${name}`, `options.credentials.${name} must be a string`)
   }
   if (given.type !== 'other') return
   if (!/^[\x21-\x7e]{1,127}$/.test(given.name))
-    throw OptionError.expected('options.rsocket.credentials.name', '1 to 127 ASCII characters', given.name)
+    throw OptionError.expected('options.credentials.name', '1 to 127 ASCII characters', given.name)
   if (!(given.payload instanceof Uint8Array))
-    throw new OptionError(
-      'options.rsocket.credentials.payload',
-      'options.rsocket.credentials.payload must be a Uint8Array'
-    )
+    throw new OptionError('options.credentials.payload', 'options.credentials.payload must be a Uint8Array')
 }
 
 function resumeOptions<Options extends ServerResumeOptions>(

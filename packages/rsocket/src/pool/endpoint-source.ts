@@ -35,7 +35,7 @@ export class EndpointSource {
   #stopped = false
 
   /**
-   * @param own the endpoint to use if `options.endpoints` is not set
+   * @param own the endpoint to use if `options.url` is not set
    * @param found is called after each lookup
    * @param failed is called when a later lookup fails; if the first lookup fails, `start` rejects
    * @throws {OptionError} an endpoint is not `host:port`
@@ -60,11 +60,7 @@ export class EndpointSource {
     }
     // The form of all endpoints is checked now, even if the endpoints are looked up later.
     if (endpoints.includes(SRV))
-      throw OptionError.expected(
-        'options.endpoints',
-        "a list in which the name of a service follows 'srv:'",
-        SRV
-      )
+      throw OptionError.expected('options.url', "a list in which the name of a service follows 'srv:'", SRV)
     const all = endpoints
       .filter((text) => !isSrv(text))
       .map((text) => parseAddress(withoutDns(text), own.port))
@@ -79,7 +75,7 @@ export class EndpointSource {
     this.#first ??= this.#ask().catch((cause: Error) => {
       this.#first = undefined
       throw new ConnectionError(
-        `The endpoints in options.endpoints cannot be looked up: ${cause.message}`,
+        `The addresses in options.url cannot be looked up: ${cause.message}`,
         false,
         cause
       )
@@ -129,7 +125,7 @@ export class EndpointSource {
   async #resolve(): Promise<readonly Address[]> {
     const { endpoints } = this.#options
     const list = typeof endpoints === 'function' ? await endpoints() : endpoints
-    if (!Array.isArray(list)) throw OptionError.expected('options.endpoints()', 'a list of endpoints', list)
+    if (!Array.isArray(list)) throw OptionError.expected('options.url()', 'a list of addresses', list)
     return (await Promise.all(list.map((text: string) => this.#addressesOf(text)))).flat()
   }
 

@@ -154,7 +154,7 @@ export class Pool implements EndpointOwner {
     this.#update()
     if (attempts.length === 0)
       throw new ConnectionError(
-        'There is no endpoint to connect to: options.endpoints returned an empty list',
+        'There is no endpoint to connect to: options.url returned an empty list',
         false
       )
     await Promise.any(attempts).catch(({ errors }: AggregateError) => {

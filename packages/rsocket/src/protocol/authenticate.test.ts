@@ -30,6 +30,8 @@ const verdicts: [what: string, verdict: () => unknown, isAccepted: boolean, isLo
   ['1', () => 1, false],
   ['a text', () => 'yes', false],
   ['an object', () => ({}), false],
+  ['a user without a name', () => ({ user: 7 }), false],
+  ['a user', () => ({ user: 'anna' }), true],
   ['a promise of false', () => Promise.resolve(false), false],
   ['a promise of nothing', () => Promise.resolve(), false],
   ['an error', failing, false, true],

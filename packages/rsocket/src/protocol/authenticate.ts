@@ -12,8 +12,7 @@ export interface AuthenticationRequest {
 }
 
 /**
- * Accepts a peer and names its user. A transport whose connections belong to users returns an `Accepted` from its hook
- * instead of `true`. Then only the same user can resume a lost connection.
+ * Accepts a peer and names its user. The result of `authenticate` is one where it names a user. Then only the same user can resume a lost connection.
  */
 export class Accepted {
   /** @param user the name of the user, for `peer.user` of messages */
@@ -23,15 +22,34 @@ export class Accepted {
 /** `true` and `Accepted` accept the peer; `false` refuses it. */
 export type Verdict = boolean | Accepted
 
-/** Returns or resolves with `true` to accept a peer. Any other result, or an error, refuses the peer. */
-export type Authenticate = (request: AuthenticationRequest) => boolean | Promise<boolean>
-
-/** Authenticates a peer like `Authenticate`, on a transport that knows users. */
-export type Judge = (request: AuthenticationRequest) => Verdict | Promise<Verdict>
+/** The identity of a peer. */
+export interface User {
+  /**
+   * The name of the user, which messages have as `peer.user`. Over WebSocket, a lost connection can only be resumed by
+   * the same user.
+   */
+  readonly user: string
+}
 
 /**
- * Reads the verdict in the result of a hook. Only `true` and `Accepted` accept, so a hook that returns nothing refuses.
+ * The result of `authenticate`: `true` or a user accepts the peer, anything else refuses it. An error refuses it, too,
+ * and is logged.
+ */
+export type Authentication = boolean | User | undefined
+
+/** Decides about a peer, or about one of its requests that has its own credentials. */
+export type Authenticate = (request: AuthenticationRequest) => Authentication | Promise<Authentication>
+
+/** Authenticates a peer, as the protocol needs it. */
+export type Judge = (
+  request: AuthenticationRequest
+) => Authentication | Verdict | Promise<Authentication | Verdict>
+
+/**
+ * Reads the verdict in the result of a hook. Only `true` and a user accept, so a hook that returns nothing refuses.
  */
 export function verdictOf(said: unknown): Verdict {
-  return said instanceof Accepted ? said : said === true
+  if (said === true || said instanceof Accepted) return said
+  const { user } = Object(said) as { user?: unknown }
+  return typeof user === 'string' && new Accepted(user)
 }

@@ -69,8 +69,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   constructor(options: ClientConnectionOptions) {
     const { dataMimeType, logger, timeout, tellTimeout, toWireError, maxMessageSize } = options
     const codec = openCodec(dataMimeType) as Codec | undefined
-    if (codec === undefined)
-      throw OptionError.expected('options.rsocket.codec', 'the name of a codec', dataMimeType)
+    if (codec === undefined) throw OptionError.expected('options.codec', 'the name of a codec', dataMimeType)
     this.#options = options
     const timer = options.newTimer(this)
     const wire = new Wire(options.maxUnsent, options.maxFrameLength)

@@ -104,4 +104,9 @@ export interface ServerConnectionOptions extends ConnectionOptions {
   metadataReader(mimeType: string): MetadataReader
   /** The connections that can be resumed; `undefined` if resuming is off. */
   readonly resumable: ResumableConnections | undefined
+  /**
+   * Whether the token of a lost connection is enough to resume it, because clients send no credentials before RESUME.
+   * Default: false, the same user must ask.
+   */
+  readonly resumesByToken?: boolean
 }

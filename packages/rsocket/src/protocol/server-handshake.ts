@@ -164,8 +164,8 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
   }
 
   /**
-   * Gives the socket to the connection that the client resumes. A connection of a user can only be resumed by the same
-   * user. `authenticate` is called again, because a token may have been stolen and credentials may have expired.
+   * Gives the socket to the connection that the client resumes. Unless its token is enough, the connection of a user can only be
+   * resumed by the same user, and `authenticate` is called again, because a token may have been stolen and credentials may have expired.
    */
   #resume(buffer: Uint8Array, start: number, end: number): void {
     const request = readResume(buffer, start, end)
@@ -181,7 +181,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     }
     const known = this.#options.resumable?.find(request.token)
     const owner = known?.user
-    if (owner === undefined) return resume()
+    if (owner === undefined || this.#options.resumesByToken === true) return resume()
     this.#judge(
       () => this.#pushed,
       (verdict) => {

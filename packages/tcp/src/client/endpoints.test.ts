@@ -71,7 +71,7 @@ describe('a client with several endpoints', () => {
   function connectTo(options: TcpClientOptions = {}): TcpClient {
     events = []
     const all = {
-      endpoints: endpoints(),
+      url: endpoints(),
       reconnect: { minDelay: 5, maxDelay: 50 },
       ...options
     }
@@ -110,7 +110,7 @@ describe('a client with several endpoints', () => {
       peers.add(message.peer?.port)
       return answer(message)
     }
-    const client = connectTo({ endpoints: undefined, port: replica.port, connections: 4 })
+    const client = connectTo({ url: undefined, port: replica.port, connections: 4 })
     await client.connect()
     await connectedTo(client, 4)
     assert.equal(replica.connections, 4)
@@ -251,7 +251,7 @@ describe('a client with several endpoints', () => {
 
   it('asks a function for its endpoints, and follows it', async () => {
     let list = [replicas[0]!.endpoint]
-    const client = connectTo({ endpoints: async () => list, resolveInterval: 5 })
+    const client = connectTo({ url: async () => list, resolveInterval: 5 })
     assert.equal(await client.request('echo', 1), 1)
     assert.equal(replicas[0]!.dispatcher.asked.length, 1)
     list = [replicas[1]!.endpoint]
@@ -264,7 +264,7 @@ describe('a client with several endpoints', () => {
     let works = false
     const client = connectTo({
       retry: false,
-      endpoints: () => {
+      url: () => {
         if (!works) throw new Error('the registry is down')
         return endpoints()
       }
@@ -275,7 +275,7 @@ describe('a client with several endpoints', () => {
   })
 
   it('takes all addresses of a name', async () => {
-    const client = connectTo({ endpoints: [`dns:localhost:${replicas[0]!.port}`] })
+    const client = connectTo({ url: [`dns:localhost:${replicas[0]!.port}`] })
     assert.equal(await client.request('echo', 1), 1)
   })
 
@@ -297,7 +297,7 @@ describe('a client with several endpoints', () => {
     it('calls those of the lowest priority number, others while none of these can be reached', async () => {
       const [first, second, backup] = replicas as [Replica, Replica, Replica]
       dns.records = [record(backup.port, 20), record(first.port, 10), record(second.port, 10)]
-      const client = connectTo({ endpoints: [srv] })
+      const client = connectTo({ url: [srv] })
       const ask = async (count: number) => {
         for (let n = 0; n < count; n++) assert.equal(await client.request('echo', n), n)
       }
@@ -321,7 +321,7 @@ describe('a client with several endpoints', () => {
     it('follows weights that change, on the connections there are', async () => {
       const [heavy, light] = replicas as [Replica, Replica]
       dns.records = [record(heavy.port, 0, 1_000), record(light.port, 0, 0)]
-      const client = connectTo({ endpoints: [srv], resolveInterval: 5 })
+      const client = connectTo({ url: [srv], resolveInterval: 5 })
       await client.connect()
       await connectedTo(client, 2)
       for (let n = 0; n < 50; n++) await client.request('echo', n)
@@ -343,7 +343,7 @@ describe('a client with several endpoints', () => {
         cleanups.push(async () => void door.close())
         const knocked = once(door, 'connection') as Promise<[net.Socket]>
         dns.records = [record((door.address() as net.AddressInfo).port, 1), record(backup.port, 2)]
-        const client = connectTo({ endpoints: [srv] })
+        const client = connectTo({ url: [srv] })
         const call = client.request('echo', 'hello')
         await connectedTo(client, 1)
         await client.connect()
@@ -363,12 +363,13 @@ describe('a client with several endpoints', () => {
 
   it('refuses options that are not what they must be', () => {
     const bad: TcpClientOptions[] = [
-      { endpoints: [] },
-      { endpoints: ['a:b'] },
-      { endpoints: 'a:1' as never },
-      { endpoints: ['srv:'] },
-      { endpoints: ['dns:'] },
-      { endpoints: [7 as never] },
+      { url: [] },
+      { url: ['a:b'] },
+      { url: 'a:b' },
+      { url: 'a:1', host: 'b' },
+      { url: ['srv:'] },
+      { url: ['dns:'] },
+      { url: [7 as never] },
       { reconnect: { minDelay: -1 } },
       { reconnect: { minDelay: 10, maxDelay: 5 } },
       { retry: { attempts: 0 } },

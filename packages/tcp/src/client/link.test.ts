@@ -49,7 +49,7 @@ for (const [name, sockets] of SOCKETS) {
       const server = await ends.server({ rsocket: { resume: true } })
       let list = [`127.0.0.1:${server.address!.port}`]
       const client = ends.client(0, {
-        endpoints: async () => list,
+        url: async () => list,
         resolveInterval: 5,
         retry: false,
         rsocket: RESUME
@@ -309,7 +309,7 @@ for (const [name, sockets] of SOCKETS) {
       const server = await ends.server({})
       const stays = `127.0.0.1:${server.address!.port}`
       let list = [stays]
-      const client = ends.client(0, { endpoints: async () => list, resolveInterval: 1, retry: false })
+      const client = ends.client(0, { url: async () => list, resolveInterval: 1, retry: false })
       await client.request('echo', 1)
       const begun = new Promise<void>((resolve) => {
         tried = resolve
@@ -328,7 +328,7 @@ for (const [name, sockets] of SOCKETS) {
       const server = await ends.server({ rsocket: { resume: true } })
       let list = [`127.0.0.1:${server.address!.port}`]
       const client = ends.client(0, {
-        endpoints: async () => list,
+        url: async () => list,
         resolveInterval: 1,
         retry: false,
         rsocket: { resume: { window: 60_000 } }
@@ -354,7 +354,7 @@ for (const [name, sockets] of SOCKETS) {
       fate = () => 'connects late'
       const servers = await Promise.all([ends.server({}), ends.server({})])
       const endpoints = servers.map(({ address }) => `127.0.0.1:${address!.port}`)
-      const client = ends.client(0, { endpoints, retry: false, timeout: 5_000 })
+      const client = ends.client(0, { url: endpoints, retry: false, timeout: 5_000 })
       const told: (number | undefined)[] = []
       ends.dispatcher.began = ({ timeout }) => told.push(timeout)
       await client.request('echo', 1)

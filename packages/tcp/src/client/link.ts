@@ -104,7 +104,7 @@ export class TcpLink implements Link {
           ? undefined
           : await unlessAborted(clientTls(this.#options.tls), attempt.signal)
       // A resumed connection keeps its user, so no credentials are read for it.
-      const credentials = this.#isSetUp ? undefined : this.#options.rsocket.credentials
+      const credentials = this.#isSetUp ? undefined : this.#options.credentials
       const asked =
         typeof credentials === 'function' ? await unlessAborted(credentials(), attempt.signal) : credentials
       let isInTheClear = false

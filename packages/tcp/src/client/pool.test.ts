@@ -66,7 +66,7 @@ describe('the connections of a client', () => {
   function connectTo(ports: readonly number[], options: TcpClientOptions & TestOptions & ClientParts = {}) {
     const [only] = ports
     const where = ports.length === 1 ? undefined : ports.map(nameOf)
-    const client = ends.client(only ?? 0, { endpoints: where, retry: false, ...options })
+    const client = ends.client(only ?? 0, { url: where, retry: false, ...options })
     client.onStatus((event) => events.push(event))
     return client
   }
@@ -125,7 +125,7 @@ describe('the connections of a client', () => {
 
     it('are told of as soon as endpoints are found', async () => {
       fates.set(1, 'waits')
-      const client = connectTo([], { endpoints: async () => [nameOf(1)] })
+      const client = connectTo([], { url: async () => [nameOf(1)] })
       const connected = client.connect()
       await until(client, () => named('endpoints').length > 0)
       await turn()
@@ -147,7 +147,7 @@ describe('the connections of a client', () => {
     })
 
     it('cannot be made to an empty list', async () => {
-      const client = connectTo([], { endpoints: () => [] })
+      const client = connectTo([], { url: () => [] })
       await assert.rejects(client.connect(), {
         name: 'ConnectionError',
         message: /no endpoint to connect to/,
@@ -172,7 +172,7 @@ describe('the connections of a client', () => {
 
     it('of a look-up that fails have not been tried', async () => {
       const client = connectTo([], {
-        endpoints: () => {
+        url: () => {
           throw new Error('no directory')
         }
       })
@@ -289,7 +289,7 @@ describe('the connections of a client', () => {
       t.mock.method(performance, 'now', () => real() + ahead)
       const [old, other] = [await ends.server({}), await ends.server({})]
       let list = [nameOf(portOf(old))]
-      const client = connectTo([], { endpoints: async () => list, resolveInterval: 600_000 })
+      const client = connectTo([], { url: async () => list, resolveInterval: 600_000 })
       await client.request('echo', 1)
       list = [nameOf(portOf(other))]
       ahead = 1_000
@@ -320,7 +320,7 @@ describe('the connections of a client', () => {
     it('end with the client, and their calls too, when the endpoint was removed', async () => {
       const [removed, other] = [await ends.server({}), await ends.server({})]
       let list = [nameOf(portOf(removed))]
-      const client = connectTo([], { endpoints: async () => list, resolveInterval: 1 })
+      const client = connectTo([], { url: async () => list, resolveInterval: 1 })
       const started = begun()
       const call = outcomeOf(client.request('wait', 1))
       await started
@@ -336,7 +336,7 @@ describe('the connections of a client', () => {
     it('are told of by the list, not as lost; calls wait while it is empty', async () => {
       const server = await ends.server({})
       let list = [nameOf(portOf(server))]
-      const client = connectTo([], { endpoints: async () => list, resolveInterval: 1 })
+      const client = connectTo([], { url: async () => list, resolveInterval: 1 })
       assert.equal(await client.request('echo', 1), 1)
       list = []
       await until(client, () => named('endpoints').length === 2)
@@ -351,7 +351,7 @@ describe('the connections of a client', () => {
     it('are closed when their calls have ended', async () => {
       const [removed, other] = [await ends.server({}), await ends.server({})]
       let list = [nameOf(portOf(removed))]
-      const client = connectTo([], { endpoints: async () => list, resolveInterval: 1 })
+      const client = connectTo([], { url: async () => list, resolveInterval: 1 })
       const started = begun()
       const call = client.request('wait', 1)
       await started
@@ -396,7 +396,7 @@ describe('the connections of a client', () => {
       const dns = await DnsServer.start()
       cleanups.push(() => dns.stop())
       dns.records = [{ ...record, port: better, priority: 1 }, record]
-      const client = connectTo([], { endpoints: ['srv:_math._tcp.example.com'], resolveInterval: 1 })
+      const client = connectTo([], { url: ['srv:_math._tcp.example.com'], resolveInterval: 1 })
       const call = client.request('echo', 1)
       await until(client, () => named('connected').length === 1)
       dns.records = [record]
@@ -411,7 +411,7 @@ describe('the connections of a client', () => {
       dns.records = [{ ...record, port: 1, priority: 1 }, { ...record, port: 2 }, record]
       fates.set(1, 'waits').set(2, 'fails').set(portOf(backup), 'connects late')
       const client = connectTo([], {
-        endpoints: ['srv:_math._tcp.example.com'],
+        url: ['srv:_math._tcp.example.com'],
         reconnect: { minDelay: 600_000, maxDelay: 600_000 }
       })
       await client.connect()
@@ -430,7 +430,7 @@ describe('the connections of a client', () => {
         asked++
         return [nameOf(portOf(server))]
       }
-      const client = connectTo([], { endpoints, resolveInterval: 1 })
+      const client = connectTo([], { url: endpoints, resolveInterval: 1 })
       await client.request('echo', 1)
       while (asked < 3) await new Promise((resolve) => setTimeout(resolve, 1))
       assert.deepEqual(
@@ -616,7 +616,7 @@ describe('the connections of a client', () => {
       const [removed, other] = [await ends.server({}), await ends.server({})]
       let list = [nameOf(portOf(removed))]
       const client = connectTo([], {
-        endpoints: async () => list,
+        url: async () => list,
         resolveInterval: 1,
         retry: { minDelay: 0, maxDelay: 0, budget: { ratio: 0.25, perSecond: 0 } }
       })
@@ -659,7 +659,7 @@ describe('the connections of a client', () => {
 
     it('fail them with a refusal at once, while the client tries again', async () => {
       let isWelcome = true
-      const options = { rsocket: { authenticate: () => isWelcome } }
+      const options = { authenticate: () => isWelcome }
       const server = await ends.server(options)
       const port = portOf(server)
       const client = connectTo([port], { reconnect: { minDelay: 1, maxDelay: 1 } })
@@ -679,7 +679,7 @@ describe('the connections of a client', () => {
 
     it('fail them with a refusal only until the server accepts the client again', async () => {
       let isWelcome = true
-      const options = { rsocket: { authenticate: () => isWelcome } }
+      const options = { authenticate: () => isWelcome }
       const server = await ends.server(options)
       const port = portOf(server)
       const client = connectTo([port], { reconnect: { minDelay: 1, maxDelay: 1 } })

@@ -1,6 +1,13 @@
 /** The options of a TCP client, with their defaults in one table. */
 
-import { type RSocketClientOptions, rsocketClientOptions, rsocketNames } from '@elysia-microservices/rsocket'
+import {
+  type AskCredentials,
+  type Credentials,
+  credentialsOption,
+  type RSocketClientOptions,
+  rsocketClientOptions,
+  rsocketNames
+} from '@elysia-microservices/rsocket'
 import {
   type CheckedResilience,
   RESILIENCE_DEFAULTS,
@@ -8,6 +15,7 @@ import {
   resilienceOptions
 } from '@elysia-microservices/rsocket/pool'
 import {
+  type CodecName,
   codecsInWords,
   type Filled,
   hasCodec,
@@ -33,6 +41,13 @@ export interface TcpClientOptions extends PlaceOptions, ResilienceOptions {
   readonly tls?: boolean | Source<TlsClientOptions> | undefined
   /** Most milliseconds for making a connection, TLS handshake included. Default: 10,000. */
   readonly connectTimeout?: number | undefined
+  /**
+   * Credentials of the client, or a function that returns them and is called before each connection. Nest's wire has
+   * none. Default: none.
+   */
+  readonly credentials?: Credentials | AskCredentials | undefined
+  /** Codec of the data; Nest's wire has only `'json'`. Default: `'json'`. */
+  readonly codec?: CodecName | undefined
   /** Limits of each connection. */
   readonly limits?: ClientLimits | undefined
   /** Options for RSocket only. */
@@ -45,6 +60,8 @@ const DEFAULTS = {
   protocol: 'rsocket',
   tls: undefined,
   connectTimeout: 10_000,
+  credentials: undefined,
+  codec: 'json' as CodecName,
   limits: undefined,
   rsocket: undefined
 }
@@ -78,11 +95,17 @@ export type CheckedClientOptions = Omit<
  */
 export function clientOptions(given: TcpClientOptions | undefined): CheckedClientOptions {
   if (given !== undefined) checkOptionNames(given, [CLIENT_OPTION_NAMES])
-  const { endpoints, connections, resolveInterval, reconnect, retry, eject, ...all } = withDefaults(
+  const { url, connections, resolveInterval, reconnect, retry, eject, ...all } = withDefaults(
     'options',
     given as Given | undefined,
     ALL_DEFAULTS
   )
+  for (const name of ['host', 'path'] as const)
+    if (url !== undefined && given?.[name] !== undefined)
+      throw new OptionError(
+        `options.${name}`,
+        `options.${name} says where the server is, as options.url does: give only one of them`
+      )
   const host = checkPlace(all)
   const { protocol } = all
   if (protocol !== 'nest' && protocol !== 'rsocket')
@@ -90,9 +113,26 @@ export function clientOptions(given: TcpClientOptions | undefined): CheckedClien
   milliseconds(1, 'options.connectTimeout', all.connectTimeout)
   checkClientTls(all.tls)
   const rsocket = rsocketClientOptions(all.rsocket)
-  const dataMimeType = mimeTypeOfCodec(rsocket.codec)
+  const dataMimeType = mimeTypeOfCodec(all.codec)
   if (!hasCodec(dataMimeType))
-    throw OptionError.expected('options.rsocket.codec', codecsInWords(rsocket.codec), rsocket.codec)
-  const resilience = resilienceOptions({ endpoints, connections, resolveInterval, reconnect, retry, eject })
-  return { ...all, host, limits: clientLimits(all.limits), rsocket, dataMimeType, resilience }
+    throw OptionError.expected('options.codec', codecsInWords(all.codec), all.codec)
+  if (protocol === 'nest') refuseOnNest(given ?? {})
+  const credentials = credentialsOption(all.credentials)
+  const resilience = resilienceOptions({ url, connections, resolveInterval, reconnect, retry, eject })
+  return { ...all, host, limits: clientLimits(all.limits), credentials, rsocket, dataMimeType, resilience }
+}
+
+/** @throws {OptionError} an option is given that Nest's wire does not have */
+function refuseOnNest({ codec, ...given }: TcpClientOptions): void {
+  const all = {
+    codec: codec === 'json' ? undefined : codec,
+    credentials: given.credentials,
+    rsocket: given.rsocket
+  }
+  for (const [name, value] of Object.entries(all))
+    if (value !== undefined)
+      throw new OptionError(
+        `options.${name}`,
+        `options.${name} has no effect with protocol: 'nest': Nest's wire is JSON without credentials; leave it out, or leave out the protocol`
+      )
 }

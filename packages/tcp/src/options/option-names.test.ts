@@ -42,7 +42,7 @@ describe('a name that is no option', () => {
     assert.equal(
       said({ xylophone: 1 }, [SERVER_OPTION_NAMES]),
       'options.xylophone is not an option of a TCP server; ' +
-        'there are host, port, path, reusePort, tls, allow, limits, rsocket'
+        'there are host, port, path, reusePort, tls, allow, authenticate, limits, rsocket'
     )
     const names = said({ xylophone: 1 }, BOTH).split('there are ')[1]?.split(', ') ?? []
     assert.ok(names.includes('reusePort') && names.includes('connectTimeout'))

@@ -8,7 +8,7 @@ describe('the options of a server', () => {
     const { host, port, path, reusePort, tls, allow, rsocket } = serverOptions(undefined)
     assert.deepEqual([host, port, path], ['localhost', 4000, undefined])
     assert.deepEqual([reusePort, tls, allow], [false, undefined, undefined])
-    assert.deepEqual(rsocket, { authenticate: undefined, resume: undefined })
+    assert.deepEqual(rsocket, { resume: undefined })
     assert.deepEqual(serverOptions({ rsocket: { resume: true } }).rsocket.resume, {
       window: 60_000,
       bufferSize: 8_388_608,
@@ -30,8 +30,8 @@ describe('the options of a server', () => {
     [{ allow: [], path: '/tmp/a.sock' }, 'allow'],
     [{ idle: 5 }, 'idle'],
     [{ limits: { idel: 5 } }, 'limits.idel'],
-    [{ rsocket: { authenticate: true } }, 'rsocket.authenticate'],
-    [{ rsocket: { authenticate: () => true } }, undefined],
+    [{ authenticate: true }, 'authenticate'],
+    [{ authenticate: () => true }, undefined],
     [{ rsocket: { resume: false } }, undefined],
     [{ rsocket: { resume: { waiting: 0, waitingSize: 0 } } }, undefined],
     [{ rsocket: { resume: { window: 2 ** 31 } } }, 'rsocket.resume.window'],

@@ -1,7 +1,12 @@
 /** The options of a TCP server, with their defaults in one table. */
 
-import { type RSocketServerOptions, rsocketNames, rsocketServerOptions } from '@elysia-microservices/rsocket'
-import { type Filled, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
+import {
+  type Authenticate,
+  type RSocketServerOptions,
+  rsocketNames,
+  rsocketServerOptions
+} from '@elysia-microservices/rsocket'
+import { type Filled, mustBeFunction, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { TlsServerOptions } from '../socket/tls.ts'
 import { type CheckedServerLimits, SERVER_LIMITS, type ServerLimitOptions, serverLimits } from './limits.ts'
 import { checkOptionNames, type OptionNames } from './option-names.ts'
@@ -25,6 +30,12 @@ export interface TcpServerOptions extends PlaceOptions {
    * Default: every address may connect.
    */
   readonly allow?: readonly string[] | undefined
+  /**
+   * Called for each connection on RSocket, and for each request with its own credentials. It accepts with `true` or with
+   * `{ user }`, whom messages have as `peer.user`. On Nest's wire, which carries no credentials, it is not called. Default:
+   * everything is accepted.
+   */
+  readonly authenticate?: Authenticate | undefined
   /** Limits of the server and of its connections. */
   readonly limits?: ServerLimitOptions | undefined
   /** Options for RSocket only. */
@@ -36,6 +47,7 @@ const DEFAULTS = {
   reusePort: false,
   tls: undefined,
   allow: undefined,
+  authenticate: undefined,
   limits: undefined,
   rsocket: undefined
 }
@@ -73,6 +85,7 @@ export function serverOptions(given: TcpServerOptions | undefined): CheckedServe
       'options.reusePort',
       'options.reusePort cannot be combined with options.path: one process owns a Unix socket'
     )
+  if (all.authenticate !== undefined) mustBeFunction('options.authenticate', all.authenticate)
   checkServerTls(tls)
   checkAllow(allow, path)
   return { ...all, host, limits: serverLimits(all.limits), rsocket: rsocketServerOptions(all.rsocket) }

@@ -384,9 +384,9 @@ for (const [socketsName, sockets] of SOCKETS) {
     }
 
     it('headerSize refuses a request with more metadata, and the connection goes on', async () => {
-      for (const codec of ['json', 'msgpack']) {
+      for (const codec of ['json', 'msgpack'] as const) {
         await start({ headerSize: 200 })
-        const caller = client({ rsocket: { codec } })
+        const caller = client({ codec })
         assert.deepEqual(await caller.request('headers', { a: 1 }, { headers: { a: 'b' } }), { a: 'b' })
         const headers = { a: 'x'.repeat(200) }
         await assert.rejects(caller.request('headers', { b: 2 }, { headers }), {
@@ -400,7 +400,7 @@ for (const [socketsName, sockets] of SOCKETS) {
 
     it('headerSize refuses a SETUP with more metadata', async () => {
       await start({ headerSize: 200 })
-      const caller = client({ rsocket: { credentials: { type: 'bearer', token: 'x'.repeat(300) } } })
+      const caller = client({ credentials: { type: 'bearer', token: 'x'.repeat(300) } })
       await assert.rejects(caller.request('echo', 1), /INVALID_SETUP.*limits\.headerSize allows 200/)
     })
 

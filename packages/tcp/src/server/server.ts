@@ -204,7 +204,7 @@ export class TcpServer implements ServerTransport {
   }
 
   #rsocketOptions(dispatcher: Dispatcher): ServerConnectionOptions {
-    const { limits, rsocket, fragmentSize } = this.#options
+    const { limits, authenticate, fragmentSize } = this.#options
     return {
       transport: 'tcp',
       dispatcher,
@@ -214,7 +214,8 @@ export class TcpServer implements ServerTransport {
       maxUnsent: limits.sendBuffer,
       ...(fragmentSize === undefined ? {} : { maxFrameLength: fragmentSize }),
       newTimer,
-      authenticate: rsocket.authenticate,
+      authenticate,
+      resumesByToken: true,
       handshakeTimeout: limits.handshake,
       limits: this.#limits,
       metadataReader: (mimeType) => this.#metadataReader(mimeType),

@@ -197,7 +197,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         const client = ends.client(0, {
           port: 1,
           protocol,
-          endpoints,
+          url: endpoints,
           reconnect: false,
           tls: { ca: authority }
         })
@@ -330,11 +330,9 @@ for (const [socketsName, sockets] of SOCKETS) {
       const seen: AuthenticationRequest[] = []
       const { address } = await ends.server({
         tls: MUTUAL,
-        rsocket: {
-          authenticate: (request) => {
-            seen.push(request)
-            return request.peer?.certificate?.subject['CN'] === 'caller'
-          }
+        authenticate: (request) => {
+          seen.push(request)
+          return request.peer?.certificate?.subject['CN'] === 'caller'
         }
       })
       const client = ends.client(address!.port, { tls: { ca: authority, ...caller } })
@@ -359,11 +357,9 @@ for (const [socketsName, sockets] of SOCKETS) {
       const seen: (boolean | undefined)[] = []
       const { address } = await ends.server({
         tls: { ...MUTUAL, rejectUnauthorized: false },
-        rsocket: {
-          authenticate: ({ peer }) => {
-            seen.push(peer?.certificate?.authorized)
-            return true
-          }
+        authenticate: ({ peer }) => {
+          seen.push(peer?.certificate?.authorized)
+          return true
         }
       })
       for (const own of [caller, stranger, {}])

@@ -54,9 +54,14 @@ export class Ends {
     port: number,
     { timeout, dispatcher, ...options }: TcpClientOptions & TestOptions & ClientParts
   ): TcpClient {
-    const client = newClient({ ...this.#common, port, ...options }, this.logger, { timeout, dispatcher })
+    const client = newClient({ ...this.#at(options), port, ...options }, this.logger, { timeout, dispatcher })
     this.#cleanups.push(() => client.close())
     return client
+  }
+
+  /** The host belongs to a client without `url` only. */
+  #at({ url }: TcpClientOptions): { sockets: SocketRuntime; host?: string } {
+    return url === undefined ? this.#common : { sockets: this.#common.sockets }
   }
 
   async close(): Promise<void> {

@@ -17,6 +17,9 @@ const BY_IMPORT: Readonly<Record<string, string>> = {
 registerCodec('json', jsonCodec.mimeType, () => jsonCodec)
 registerCodec('bytes', bytesCodec.mimeType, () => bytesCodec)
 
+/** The name of a codec, or its MIME type. */
+export type CodecName = 'json' | 'msgpack' | 'bytes' | `${string}/${string}`
+
 /** Registers a codec under its short name and its MIME type. */
 export function registerCodec(name: string, mimeType: string, open: CodecFactory): void {
   SHORT_NAMES.set(name, mimeType)
@@ -39,7 +42,9 @@ export function knownMimeTypes(): string[] {
  */
 export function codecsInWords(name: unknown): string {
   const entry = typeof name === 'string' && !SHORT_NAMES.has(name) ? BY_IMPORT[name] : undefined
-  const known = `one of ${knownMimeTypes().join(', ')}`
+  const known = `one of ${codecNames()
+    .map((one) => `'${one}'`)
+    .join(', ')}`
   return entry === undefined ? known : `${known}, or, after import '${entry}', '${name}'`
 }
 

@@ -2,7 +2,7 @@
  * The transport inside one process, for tests of services without ports. Values are encoded and decoded nevertheless,
  * so that a value which no wire can carry fails here, too.
  */
-import { codecsInWords, hasCodec, mimeTypeOfCodec } from '../codec/codecs.ts'
+import { type CodecName, codecsInWords, hasCodec, mimeTypeOfCodec } from '../codec/codecs.ts'
 import { type Clock, systemClock } from '../durable/clock.ts'
 import { OptionError } from '../errors/index.ts'
 import { withDefaults } from '../options.ts'
@@ -14,7 +14,7 @@ import { MemoryServer } from './server.ts'
 /** Options of `memory()`. */
 export interface MemoryOptions {
   /** The codec of the data: `'json'`, `'msgpack'`, `'bytes'` or a MIME type. Default: `'json'`. */
-  readonly codec?: string | undefined
+  readonly codec?: CodecName | undefined
   /**
    * The clock for the retries of durable events: a `ManualClock` in tests that do not want to wait. Default: the
    * system's clock.
@@ -48,7 +48,10 @@ const TRAITS: StoringTraits = {
  * ```
  */
 export function memory(options?: MemoryOptions): StoringTransport {
-  const { codec, clock } = withDefaults('options', options, { codec: 'json', clock: systemClock })
+  const { codec, clock } = withDefaults('options', options, {
+    codec: 'json' as CodecName,
+    clock: systemClock
+  })
   const mimeType = mimeTypeOfCodec(codec)
   if (!hasCodec(mimeType)) throw OptionError.expected('options.codec', codecsInWords(codec), codec)
   if (typeof clock.now !== 'function' || typeof clock.after !== 'function')

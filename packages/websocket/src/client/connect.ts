@@ -4,6 +4,7 @@ import {
   type CallOptions,
   type ClientContext,
   type ClientTransport,
+  type CodecName,
   type ConnectionListener,
   codecsInWords,
   consoleLogger,
@@ -40,7 +41,7 @@ export interface WebSocketClientOptions {
   /** Milliseconds within which a connection must be made. Default: 10,000. */
   readonly connectTimeout?: number | undefined
   /** Codec of the data. Codecs other than `'json'` and `'bytes'` must be imported. Default: `'json'`. */
-  readonly codec?: string | undefined
+  readonly codec?: CodecName | undefined
   /**
    * Whether a lost connection is resumed, without losing or repeating a message, if the server allows it. Default:
    * true, for 60 s.
@@ -63,7 +64,7 @@ const DEFAULTS = {
   timeout: undefined,
   waitForConnection: undefined,
   connectTimeout: 10_000,
-  codec: 'json',
+  codec: 'json' as CodecName,
   resume: true,
   onStatus: undefined,
   logger: consoleLogger,
@@ -151,7 +152,8 @@ export function checked(options: WebSocketClientOptions | undefined) {
   }
 }
 
-function urlOf(given: string | URL): URL {
+/** Reads an address. @throws {OptionError} it is none of a WebSocket */
+export function urlOf(given: string | URL): URL {
   const { location } = globalThis as { readonly location?: { readonly href: string } }
   try {
     const url = new URL(given, location?.href)

@@ -34,13 +34,14 @@ function clientOf(options: Partial<PoolOptions>) {
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() })
 }
 
-const endpointsOf = (...servers: readonly Listening[]) => servers.map(({ port }) => `localhost:${port}`)
+const endpointsOf = (...servers: readonly Listening[]) =>
+  servers.map(({ port }) => `ws://localhost:${port}/rsocket`)
 
 describe('a client of several servers over WebSocket', () => {
   it('calls all of them, and when one is gone those that are left, of which nobody hears', async () => {
     await using one = await start('one')
     await using two = await start('two')
-    await using client = clientOf({ endpoints: endpointsOf(one, two) })
+    await using client = clientOf({ url: endpointsOf(one, two) })
     const names = async () => {
       const answers = await Promise.all(Array.from({ length: 64 }, () => client.request('name')))
       return [...new Set(answers)].toSorted()
@@ -126,7 +127,7 @@ describe('a client of several servers over WebSocket', () => {
     await using one = await start('one')
     await using two = await start('two')
     let list = endpointsOf(one)
-    await using client = clientOf({ endpoints: () => list, resolveInterval: 5 })
+    await using client = clientOf({ url: () => list, resolveInterval: 5 })
     assert.equal(await client.request('name'), 'one')
     list = endpointsOf(two)
     await new Promise<void>((resolve) => {
@@ -136,7 +137,7 @@ describe('a client of several servers over WebSocket', () => {
   })
 
   it('fails with the reason where nobody listens', async () => {
-    await using client = clientOf({ endpoints: ['localhost:1', 'localhost:2'] })
+    await using client = clientOf({ url: ['ws://localhost:1/rsocket', 'ws://localhost:2/rsocket'] })
     await assert.rejects(client.request('name'), {
       name: 'ConnectionError',
       mayHaveRun: false,
@@ -145,9 +146,9 @@ describe('a client of several servers over WebSocket', () => {
   })
 
   it('says which option is wrong', () => {
-    const path = 'options.endpoints'
-    for (const endpoints of [[], ['a:b'], ['dns:shop.example'], ['srv:_shop._tcp.example'], 'a'])
-      assert.throws(() => clientOf({ endpoints: endpoints as never }), { name: 'OptionError', path })
+    const path = 'options.url'
+    for (const url of [[], ['a:b'], ['dns:shop.example'], ['srv:_shop._tcp.example'], 'a', [7]])
+      assert.throws(() => clientOf({ url: url as never }), { name: 'OptionError', path })
     assert.throws(() => clientOf({ url: 'ftp://a' }), { path: 'options.url' })
     assert.throws(() => clientOf({ connections: 0 }), { path: 'options.connections' })
     assert.throws(() => clientOf({ toString: 1 } as never), { path: 'options.toString' })

@@ -12,7 +12,6 @@ import {
   type Resolver,
   resilienceOptions
 } from '@elysia-microservices/rsocket/pool'
-import { OptionError } from '@elysia-microservices/transport/kit'
 import { LONGEST_FRAME } from '../wire/messages.ts'
 import { linkOptions } from './client.ts'
 import {
@@ -20,23 +19,21 @@ import {
   contextOf,
   forUsers,
   type UntypedWebClient,
+  urlOf,
   type WebClientOf,
   type WebSocketClientOptions
 } from './connect.ts'
 import { Link } from './link.ts'
 
+type Urls = string | URL | readonly (string | URL)[]
+
 /** Options of a client of several servers. */
-export interface PoolOptions extends WebSocketClientOptions, Omit<ResilienceOptions, 'endpoints'> {
+export interface PoolOptions extends Omit<WebSocketClientOptions, 'url'>, Omit<ResilienceOptions, 'url'> {
   /**
-   * The scheme and the path of all servers, and the port of servers without one. Without `endpoints` also the only
-   * server.
+   * Where the servers are, one or several, such as `'wss://eu.shop.example/rsocket'`. A function returns the list, and is
+   * called again every `resolveInterval`. Each address gets a connection.
    */
-  readonly url: string | URL
-  /**
-   * The servers, in place of the host of `url`: `'host'`, `'host:port'` or `'[::1]:port'`. A function returns the
-   * list, and is called again every `resolveInterval`. Each endpoint gets a connection. Default: the host of `url`.
-   */
-  readonly endpoints?: ResilienceOptions['endpoints']
+  readonly url: Urls | (() => Urls | Promise<Urls>)
   /** Whether a lost connection is resumed, if all servers allow it. Default: false. */
   readonly resume?: WebSocketClientOptions['resume']
 }
@@ -49,7 +46,7 @@ export interface PoolOptions extends WebSocketClientOptions, Omit<ResilienceOpti
  * ```ts
  * import { connect } from '@elysia-microservices/websocket/pool'
  *
- * const client = connect({ url: 'wss://shop.example/rsocket', endpoints: ['eu.shop.example', 'us.shop.example'] })
+ * const client = connect({ url: ['wss://eu.shop.example/rsocket', 'wss://us.shop.example/rsocket'] })
  * console.log(await client.request('shop.items'))
  * ```
  */
@@ -57,7 +54,7 @@ export function connect(options: PoolOptions): UntypedWebClient
 export function connect<Service, Door = undefined>(options: PoolOptions): WebClientOf<Service, Door>
 export function connect(options: PoolOptions): object {
   const {
-    endpoints,
+    url,
     connections = RESILIENCE_DEFAULTS.connections,
     resolveInterval = RESILIENCE_DEFAULTS.resolveInterval,
     reconnect = RESILIENCE_DEFAULTS.reconnect,
@@ -65,21 +62,35 @@ export function connect(options: PoolOptions): object {
     eject = RESILIENCE_DEFAULTS.eject,
     ...others
   } = options
-  const { logger, timeout, waitForConnection, onStatus, url, ...init } = checked({ resume: false, ...others })
-  if (Array.isArray(endpoints)) for (const name of endpoints) refuseLookUps(name)
-  const resilience = resilienceOptions({ endpoints, connections, resolveInterval, reconnect, retry, eject })
+  const {
+    logger,
+    timeout,
+    waitForConnection,
+    onStatus,
+    url: _,
+    ...init
+  } = checked({ resume: false, ...others, url: NO_URL })
+  const places = new Places(url)
+  const resilience = resilienceOptions({
+    url: places.endpoints,
+    connections,
+    resolveInterval,
+    reconnect,
+    retry,
+    eject
+  })
   const context = contextOf({ logger, timeout, waitForConnection })
   const shared = { ...linkOptions({ ...init, responder: undefined }, context), toWireError }
   const client = new PoolClient(
     {
       name: 'websocket',
       resilience,
-      own: addressOf(url),
-      scheme: `${url.protocol}//`,
+      own: NOWHERE,
+      scheme: places.scheme,
       connectTimeout: init.connectTimeout,
       resolver: NO_LOOK_UPS,
       newLink: (address, { protocol, over }) => {
-        const where = urlAt(url, address)
+        const where = places.urlOf(address)
         const owner = { paused() {}, resumed() {}, over: (_link: Link, reason: Error) => over(reason) }
         return new Link({ ...shared, where }, owner, protocol(where) as ClientConnection)
       },
@@ -97,22 +108,42 @@ export function connect(options: PoolOptions): object {
   return forUsers(client, onStatus)
 }
 
-/** DNS look-ups are refused: edge runtimes have no DNS, and certificates are made for names, not for addresses. */
+/** The addresses of the servers, and the URL of each. */
+class Places {
+  readonly endpoints: readonly string[] | (() => Promise<readonly string[]>)
+  /** The scheme for messages: that of the first address, if it is known. */
+  readonly scheme: string
+  readonly #urls = new Map<string, URL>()
+
+  /** @throws {OptionError} an address is none */
+  constructor(given: PoolOptions['url']) {
+    this.endpoints = typeof given === 'function' ? async () => this.#take(await given()) : this.#take(given)
+    const [first] = this.#urls.values()
+    this.scheme = `${first?.protocol ?? 'wss:'}//`
+  }
+
+  #take(given: Urls): readonly string[] {
+    return [given].flat().map((one) => {
+      const url = urlOf(one)
+      const name = addressName(addressOf(url))
+      this.#urls.set(name, url)
+      return name
+    })
+  }
+
+  urlOf(address: Address): string {
+    return (this.#urls.get(addressName(address)) as URL).href
+  }
+}
+
+/** Are never used: all addresses are in the list. */
+const NO_URL = 'ws://localhost'
+const NOWHERE: Address = { host: 'localhost', port: 80 }
+
+/** DNS is not asked: edge runtimes have no DNS, and certificates are made for names, not for addresses. */
 const NO_LOOK_UPS: Resolver = {
-  lookup: (host) => Promise.reject(noLookUp(`dns:${host}`)),
-  srv: (name) => Promise.reject(noLookUp(`srv:${name}`))
-}
-
-function refuseLookUps(endpoint: unknown): void {
-  if (typeof endpoint === 'string' && /^(dns|srv):/.test(endpoint)) throw noLookUp(endpoint)
-}
-
-function noLookUp(endpoint: string): OptionError {
-  return OptionError.expected(
-    'options.endpoints',
-    'names of servers, or a function that looks them up',
-    endpoint
-  )
+  lookup: (host) => Promise.reject(new Error(`no look-up of ${host}`)),
+  srv: (name) => Promise.reject(new Error(`no look-up of ${name}`))
 }
 
 function addressOf({ hostname, port, protocol }: URL): Address {
@@ -120,10 +151,4 @@ function addressOf({ hostname, port, protocol }: URL): Address {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (protocol === 'wss:' ? 443 : 80) : Number(port)
   }
-}
-
-function urlAt(url: URL, address: Address): string {
-  const there = new URL(url)
-  there.host = addressName(address)
-  return there.href
 }

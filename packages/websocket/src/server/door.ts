@@ -3,13 +3,13 @@
  * them.
  */
 import {
-  Accepted,
   type Judge,
   MetadataReader,
   ResumableConnections,
   type ServerConnectionOptions,
   ServerHandshake,
-  ServerLimits
+  ServerLimits,
+  verdictOf
 } from '@elysia-microservices/rsocket'
 import {
   ConnectionTimes,
@@ -336,13 +336,12 @@ export class WebSocketDoor {
   #judge(upgrade: Upgrade, authenticate: NonNullable<CheckedOptions['authenticate']>): Judge {
     return async ({ credentials, route }) => {
       const said = await authenticate({ credentials, upgrade, route })
-      const { user } = Object(said) as { user?: unknown }
-      if (typeof user === 'string') return new Accepted(user)
-      if (said !== false && said !== undefined)
+      const verdict = verdictOf(said)
+      if (verdict === false && said !== false && said !== undefined)
         this.#logger.error(
-          `A client was refused: authenticate must return { user: 'a name' } to accept the client, or false`
+          `A client was refused: authenticate must return { user: 'a name' } or true to accept the client, or false`
         )
-      return false
+      return verdict
     }
   }
 
