@@ -112,15 +112,20 @@ describe('a connection to Kafka', () => {
     assert.deepEqual(taken.sort(), ['p', 'q'])
   })
 
-  it('goes to another broker of the cluster when one is lost', async () => {
+  it('goes to another broker of the cluster when the one is lost that the options name', async () => {
     const { scene, connection } = await open({ brokers: 2 })
     scene.cluster.create({ name: 'p' })
+    await inboxOf(connection)
     await connection.cluster.lookUp('p')
     scene.cluster.stop(1)
+    await scene.settled()
+    assert.equal(connection.isConnected, false)
     scene.cluster.topic('p').leaders[0] = 2
     await scene.until(() => connection.isConnected)
     connection.emit('p', '{"pattern":"p","data":1}')
     await scene.until(() => scene.records('p').length === 1)
+    // The topic that tells of a closing connection is at the first broker.
+    scene.cluster.start()
   })
 
   it('opens a connection again that its broker has closed because it was idle', async () => {

@@ -180,6 +180,10 @@ describe('a durable handler over Kafka', () => {
     for (let n = 0; n < 5; n++) await scene.publish(n)
     assert.deepEqual(begun, [0, 1])
     assert.equal(consumer.running, 2)
+    assert.equal(typeof consumer.figures.lag, 'number')
+    await scene.settled()
+    // Those that run are not done.
+    assert.equal(consumer.figures.lag, 5)
     for (let n = 0; n < 5; n++) {
       end(n)
       await scene.settled()
