@@ -110,6 +110,10 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       core.addMacros(record(names, macro) as Record<string, Macro>)
       return service
     },
+    model(names: string | object, schema?: unknown) {
+      core.addModels(record(names, schema))
+      return service
+    },
     as(scope: 'scoped' | 'global') {
       if (scopeOf({ as: scope }) === 'local')
         throw OptionError.expected('The argument of as()', "'scoped' or 'global'", scope)

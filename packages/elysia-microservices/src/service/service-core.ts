@@ -29,6 +29,7 @@ import {
   mergeSchemas,
   type SchemaOptions
 } from '../schema/message-schema.ts'
+import { addModels, type Models, withModels } from '../schema/models.ts'
 import { Handlers } from './handlers.ts'
 import { Life, type LifeEnd, type ServicePart } from './life.ts'
 import { messageLines } from './message-lines.ts'
@@ -61,6 +62,7 @@ export class ServiceCore implements Holder {
   readonly #surroundings = new Surroundings(this.environment)
   readonly #handlers = new Handlers()
   readonly #macros = new Map<string, Macro>()
+  readonly #models: Models = new Map()
   readonly #controllers = new Set<Controllers>()
   readonly #life = new Life(this.environment)
   #hooks: Hook[] = []
@@ -186,7 +188,7 @@ export class ServiceCore implements Holder {
     const list = patternList(patterns)
     const { durable: given, ...others } = options
     const durable = durableOf(kind, given)
-    const own = readOptions(others, this.#macros)
+    const own = readOptions(withModels(others, this.#models), this.#macros)
     const plan = {
       handler: handler as Plan['handler'],
       hooks: mergeHooks(this.#hooks, own.hooks),
@@ -265,7 +267,7 @@ export class ServiceCore implements Holder {
    * @param isStandalone whether the schemas hold beside a handler's own, which otherwise replaces them
    */
   addGuard(options: HandlerOptions, scope: HookScope, isStandalone: boolean): void {
-    const { hooks, schema } = readOptions(options, this.#macros)
+    const { hooks, schema } = readOptions(withModels(options, this.#models), this.#macros)
     this.#hooks = mergeHooks(
       this.#hooks,
       hooks.map((hook) => ({ ...hook, scope }))
@@ -288,6 +290,11 @@ export class ServiceCore implements Holder {
     for (const [name, macro] of all) this.#macros.set(name, macro)
   }
 
+  /** Gives names to schemas, for handlers and guards that follow. @throws {OptionError} a value is not a schema */
+  addModels(models: Readonly<Record<string, unknown>>): void {
+    addModels(this.#models, models)
+  }
+
   /** Widens the scope of all hooks, guards and classes of errors that have been added so far. */
   widen(scope: 'scoped' | 'global'): void {
     const wider = <Scoped extends { readonly scope: HookScope }>(item: Scoped): Scoped =>
@@ -303,6 +310,7 @@ export class ServiceCore implements Holder {
     this.environment.useService(other.environment)
     // As in Elysia, a macro of the used service replaces one of the same name, for the handlers that follow.
     for (const [name, macro] of other.#macros) this.#macros.set(name, macro)
+    for (const [name, schema] of other.#models) this.#models.set(name, schema)
     this.#hooks = mergeHooks(this.#hooks, lifted(other.#hooks))
     this.#guards.push(...lifted(other.#guards))
     // The service's own code for a class stands behind, so that it holds.
@@ -320,10 +328,11 @@ export class ServiceCore implements Holder {
     )
   }
 
-  /** Makes the core of a group. The group gets the macros now, and the hooks when its handlers are included. */
+  /** Makes the core of a group. The group gets the macros and named schemas now, and the hooks when its handlers are included. */
   newGroup(): ServiceCore {
     const group = new ServiceCore()
     for (const [name, macro] of this.#macros) group.#macros.set(name, macro)
+    for (const [name, schema] of this.#models) group.#models.set(name, schema)
     return group
   }
 

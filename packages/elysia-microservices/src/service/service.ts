@@ -39,6 +39,7 @@ import type {
   EmptyScope,
   Extras,
   Grouped,
+  ModelName,
   ScopeTypes,
   Usable,
   Widened,
@@ -46,6 +47,7 @@ import type {
   WithApp,
   WithErrors,
   WithMacros,
+  WithModels,
   WithService
 } from '../types/scope.ts'
 import type {
@@ -109,9 +111,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   message<
     const Given extends Patterns,
     Result extends Returned<Guarding<Scope, Used>, Response>,
-    Data extends AnySchema | undefined = undefined,
-    Headers extends AnySchema | undefined = undefined,
-    Response extends AnySchema | undefined = undefined,
+    Data extends AnySchema | ModelName<Scope> | undefined = undefined,
+    Headers extends AnySchema | ModelName<Scope> | undefined = undefined,
+    Response extends AnySchema | ModelName<Scope> | undefined = undefined,
     Annotated = unknown,
     const Used = Empty,
     Before = unknown,
@@ -153,8 +155,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    */
   event<
     const Given extends Patterns,
-    Data extends AnySchema | undefined = undefined,
-    Headers extends AnySchema | undefined = undefined,
+    Data extends AnySchema | ModelName<Scope> | undefined = undefined,
+    Headers extends AnySchema | ModelName<Scope> | undefined = undefined,
     Annotated = unknown,
     const Used = Empty,
     Before = unknown,
@@ -250,9 +252,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    */
   guard<
     Group extends Typed,
-    Data extends AnySchema | undefined = undefined,
-    Headers extends AnySchema | undefined = undefined,
-    Response extends AnySchema | undefined = undefined,
+    Data extends AnySchema | ModelName<Scope> | undefined = undefined,
+    Headers extends AnySchema | ModelName<Scope> | undefined = undefined,
+    Response extends AnySchema | ModelName<Scope> | undefined = undefined,
     const Used = Empty
   >(
     options: HandlerOptions<Scope, Data, Headers, Response, Used> & { readonly schema?: 'standalone' },
@@ -265,9 +267,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     ) => Group
   ): Microservice<Messages & AnswersOf<Group>, Events & EventsOf<Group>, Scope>
   guard<
-    Data extends AnySchema | undefined = undefined,
-    Headers extends AnySchema | undefined = undefined,
-    Response extends AnySchema | undefined = undefined,
+    Data extends AnySchema | ModelName<Scope> | undefined = undefined,
+    Headers extends AnySchema | ModelName<Scope> | undefined = undefined,
+    Response extends AnySchema | ModelName<Scope> | undefined = undefined,
     const Used = Empty,
     As extends HookScope = 'local',
     Kind extends GuardKind = 'override'
@@ -430,6 +432,28 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     Events,
     WithMacros<Scope, MacroTypes<{ readonly [Key in Name]: Given }, Scope['macros']>>
   >
+
+  /**
+   * Gives names to schemas: `data`, `headers` and `response` in the options of the handlers and guards that follow may
+   * be such a name. A service that uses this one knows the names, too. A schema replaces an earlier one of its name.
+   * @throws {OptionError} a value is not a schema
+   * @example
+   * ```ts
+   * import { t } from 'elysia'
+   * import { microservice } from 'elysia-microservices'
+   *
+   * const orders = microservice({ transport: 'tcp' })
+   *   .model({ order: t.Object({ id: t.Number() }) })
+   *   .message('orders.pay', ({ data }) => data.id, { data: 'order' })
+   * ```
+   */
+  model<const Name extends string, const Schema extends AnySchema>(
+    name: Name,
+    schema: Schema
+  ): Microservice<Messages, Events, WithModels<Scope, { readonly [Key in Name]: Schema }>>
+  model<Models extends Readonly<Record<string, AnySchema>>>(
+    models: Models
+  ): Microservice<Messages, Events, WithModels<Scope, Models>>
 
   /**
    * Widens the scope of all hooks, guards and classes of errors so far: to the service that uses this one (`'scoped'`), or also to all

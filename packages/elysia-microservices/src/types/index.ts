@@ -56,6 +56,8 @@ export type {
   GuardsBehind,
   GuardsOf,
   GuardTypes,
+  ModelName,
+  ModelOf,
   NoErrorsAbove,
   NoGuards,
   NoReach,
@@ -80,6 +82,7 @@ export type {
   WithGuards,
   WithHooksOf,
   WithMacros,
+  WithModels,
   WithService
 } from './scope.ts'
 export type {

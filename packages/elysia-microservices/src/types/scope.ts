@@ -100,6 +100,8 @@ export interface ScopeTypes {
   readonly errorsAbove: ErrorsAbove
   /** Values of macros by name. */
   readonly macros: object
+  /** Schemas by the names that `model` has given them. */
+  readonly models: object
 }
 
 /** The guards of a service by their scope. */
@@ -147,6 +149,7 @@ export interface EmptyScope {
   readonly errors: Empty
   readonly errorsAbove: NoErrorsAbove
   readonly macros: Empty
+  readonly models: Empty
 }
 
 /** A scope with an addition to one of its parts. */
@@ -179,6 +182,17 @@ export type WithApp<Scope extends ScopeTypes, App extends AnyElysia> = {
 export type WithMacros<Scope extends ScopeTypes, Added> = {
   readonly [Key in keyof ScopeTypes]: Key extends 'macros' ? Over<Scope['macros'], Added> : Scope[Key]
 }
+
+/** A scope with more named schemas. A schema replaces an earlier one of its name. */
+export type WithModels<Scope extends ScopeTypes, Added> = {
+  readonly [Key in keyof ScopeTypes]: Key extends 'models' ? Over<Scope['models'], Added> : Scope[Key]
+}
+
+/** The names that `model` has given to schemas. */
+export type ModelName<Scope extends ScopeTypes> = keyof Scope['models'] & string
+
+/** The schema that is given, itself or by its name. */
+export type ModelOf<Models, Given> = Given extends keyof Models ? Models[Given] : Given
 
 /** A scope with error classes of the scope `As`. */
 export type WithErrors<Scope extends ScopeTypes, Added extends object, As extends HookScope> = {
@@ -270,6 +284,7 @@ export interface WithHooksOf<Scope extends ScopeTypes, Used extends ScopeTypes> 
     readonly global: Scope['errorsAbove']['global'] & Used['errorsAbove']['global']
   }
   readonly macros: Over<Scope['macros'], Used['macros']> & object
+  readonly models: Over<Scope['models'], Used['models']> & object
 }
 
 /** A scope after `as()`, which widens the scope of its hooks, guards and error classes. */
@@ -325,6 +340,7 @@ export interface Behind<Above extends ScopeTypes> {
   readonly errors: Empty
   readonly errorsAbove: NoErrorsAbove
   readonly macros: Empty
+  readonly models: Empty
   readonly schema: BehindGuards<Above>['schema']
   readonly standalone: BehindGuards<Above>['standalone']
   readonly guarded: Above['guarded']

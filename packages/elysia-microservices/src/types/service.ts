@@ -88,12 +88,14 @@ type IsStream<Result> = unknown extends Result
 export interface Guarding<Scope extends ScopeTypes, Used> {
   readonly schema: Scope['schema']
   readonly standalone: StandaloneWith<Scope['standalone'], Scope['macros'], Used>
+  readonly models: Scope['models']
 }
 
 /** Any `Guarding`. */
 export interface AnyGuarding {
   readonly schema: SchemaTypes
   readonly standalone: StandaloneTypes
+  readonly models: object
 }
 
 /**
@@ -108,9 +110,11 @@ export type Chosen<
   Side extends keyof Sides<unknown>
 > = Schema extends AnySchema
   ? Sides<Schema>[Side] & SideOf<Guards['standalone'][Part], Side, unknown>
-  : Guards['schema'][Part] extends infer Guard extends AnySchema
-    ? Sides<Guard>[Side] & SideOf<Guards['standalone'][Part], Side, unknown>
-    : SideOf<Guards['standalone'][Part], Side, None>
+  : Schema extends keyof Guards['models']
+    ? Sides<Guards['models'][Schema]>[Side] & SideOf<Guards['standalone'][Part], Side, unknown>
+    : Guards['schema'][Part] extends infer Guard extends AnySchema
+      ? Sides<Guard>[Side] & SideOf<Guards['standalone'][Part], Side, unknown>
+      : SideOf<Guards['standalone'][Part], Side, None>
 
 /** The type from standalone schemas; `None` if there are none. */
 type SideOf<Standalone, Side extends keyof Sides<unknown>, None> = Standalone extends {

@@ -6,6 +6,7 @@ import type {
   AsStandalone,
   Empty,
   GuardTypes,
+  ModelOf,
   NoSchemas,
   NoStandalone,
   Or,
@@ -130,18 +131,22 @@ export type GuardsWith<Guards extends GuardTypes, As extends HookScope, Added ex
 
 /** The additions of the options of a guard. */
 export interface GuardReach<Scope extends ScopeTypes, Data, Headers, Response, Used, Kind extends GuardKind> {
-  readonly schema: Kind extends 'override' ? SchemasGiven<Data, Headers, Response> : NoSchemas
+  readonly schema: Kind extends 'override'
+    ? SchemasGiven<Scope['models'], Data, Headers, Response>
+    : NoSchemas
   readonly standalone: StandaloneWith<
-    Kind extends 'override' ? NoStandalone : AsStandalone<SchemasGiven<Data, Headers, Response>>,
+    Kind extends 'override'
+      ? NoStandalone
+      : AsStandalone<SchemasGiven<Scope['models'], Data, Headers, Response>>,
     Scope['macros'],
     Used
   >
   readonly guarded: Over<MacroErrors<Scope['macros'], Used>, DeclaredIn<Used>>
 }
 
-/** The schemas of options. */
-export interface SchemasGiven<Data, Headers, Response> {
-  readonly data: Or<Data, undefined>
-  readonly headers: Or<Headers, undefined>
-  readonly response: Or<Response, undefined>
+/** The schemas of options, which give them themselves or by their names. */
+export interface SchemasGiven<Models, Data, Headers, Response> {
+  readonly data: Or<ModelOf<Models, Data>, undefined>
+  readonly headers: Or<ModelOf<Models, Headers>, undefined>
+  readonly response: Or<ModelOf<Models, Response>, undefined>
 }
