@@ -1,17 +1,7 @@
-/**
- * One durable handler of a service in one process: receives the messages of its group, acknowledges them, and stores
- * dead letters.
- */
+/** One durable handler of a service in one process: receives the events of its group, also after a loss. */
+import { type Consumer, figuresOf, Recovery, repeat } from '@elysia-microservices/engine'
 import {
-  type Consumer,
-  type ConsumerInit,
-  figuresOf,
-  type Publisher,
-  Recovery,
-  repeat,
-  whyTooOld
-} from '@elysia-microservices/engine'
-import {
+  type Clock,
   type DurableFigures,
   DurableWorker,
   hasWildcards,
@@ -20,9 +10,9 @@ import {
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { Message } from '../driver.ts'
 import { headersIn } from '../words/headers.ts'
-import { ACK, nak, WORKING } from './acknowledgements.ts'
+import { ACK, nak } from './acknowledgements.ts'
 import { bySequence, EarlyEvents } from './early.ts'
-import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
+import { NatsEvent } from './event.ts'
 import {
   type Group,
   type Groups,
@@ -31,104 +21,90 @@ import {
   type Standpoint,
   type Subscription
 } from './groups.ts'
-import { HeldEvents } from './held.ts'
+import { Handling, type HandlingOptions } from './handling.ts'
 import { AGAIN_STREAM } from './names.ts'
-import type { StoredMessage } from './outgoing-event.ts'
-import { Pull } from './pull.ts'
+import type { Pull } from './pull.ts'
+import { Pulls, type PullsOwner } from './pulls.ts'
 import type { Rounds } from './rounds.ts'
-import { Runs } from './runs.ts'
 import { readPlace } from './stored.ts'
 import { GroupWatch } from './watch.ts'
 
 /** Bytes of received events, beyond which no more events are requested. */
 const MOST_HELD = 32 * 1024 * 1024
-/** After this share of `ackWait` without a further acknowledgement, another process may have got the event. */
-const LEASE = 0.8
-
-export interface ConsumerOptions extends ConsumerInit {
-  readonly ackWait: number
-  /** The groups, over the current connection. */
-  readonly groups: () => Groups
+export interface ConsumerOptions extends HandlingOptions {
   /** Asks for the state of the group from time to time. */
   readonly rounds: Rounds
-  /** Publishes dead letters. */
-  readonly publisher: Publisher<StoredMessage>
+  /** Default: the system's clock. */
+  readonly clock?: Clock
 }
 
 /** Receives the events of one group for one pattern. */
-export class NatsConsumer implements Consumer<NatsConnection> {
+export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<NatsEvent>
   readonly #recovery: Recovery
-  #held = new HeldEvents()
+  readonly #handling: Handling
   /** The subject of all events; `undefined`: the subject has wildcards. */
   readonly #exact: string | undefined
   readonly #endBeat: () => void
   #connection: NatsConnection | undefined
   readonly #watch = new GroupWatch(
-    (why) => this.#gone(why),
-    () => this.#held.count > 0
+    (why) => this.gone(why),
+    () => this.#handling.held.count > 0
   )
-  #pulls: readonly Pull[] = []
+  readonly #pulls: Pulls
   readonly #early: EarlyEvents
-  readonly #runs = new Runs({
-    isBehind: ({ key }) => this.#worker.holdsKey(key),
-    store: async (text) => {
-      const { main } = this.#watch
-      if (main !== undefined) await this.#options.groups().noteRuns(main, text)
-    }
-  })
-  /** Milliseconds for which the stream keeps events; 0: for ever. */
-  #maxAge = 0
   /** Counts the connections to servers, so that deliveries of an earlier connection are recognised. */
   #epoch = 0
-  /** Events that ended during a recovery: their acknowledgements are sent if the server turns out to have kept them. */
-  #unsent: NatsEvent[] = []
   #redeliveries = 0
   #isStopped = false
 
   constructor(options: ConsumerOptions) {
     this.#options = options
-    const { dispatcher, route, pattern, group, via, ackWait, logger } = options
+    const { route, pattern, group, ackWait, logger, clock = systemClock } = options
     this.#exact = hasWildcards(pattern) ? undefined : pattern
+    const handling = new Handling({
+      options,
+      watch: this.#watch,
+      worker: () => this.#worker,
+      isRecovering: () => this.#recovery.unavailable !== undefined
+    })
+    this.#handling = handling
     this.#worker = new DurableWorker<NatsEvent>(
       route.durable,
       {
-        run: (event) => {
-          const noted = this.#isInOrder(event) ? this.#runs.begins(event) : undefined
-          const run = () => dispatcher.event(messageOf(event, group, via))
-          return noted === undefined ? run() : noted.then(run)
-        },
+        run: (event) => handling.run(event),
         isOurs: ({ leasedUntil, isOnlyHere }) => isOnlyHere || performance.now() < leasedUntil,
         letGo: (event) => this.#letGo(event),
-        acknowledge: (event) => this.#acknowledge(event),
-        whyNotLater: (event, delay) => this.#whyNotLater(event, delay),
-        retry: (event, delay) => this.#giveBack(event, delay),
-        bury: (event, reason) => this.#bury(event, reason),
-        left: () => this.#fill()
+        acknowledge: (event) => handling.acknowledge(event),
+        whyNotLater: (event, delay) => handling.whyNotLater(event, delay),
+        retry: (event, delay) => handling.retry(event, delay),
+        bury: (event, reason) => handling.bury(event, reason),
+        left: () => this.#pulls.fill()
       },
-      systemClock,
+      clock,
       logger
     )
     this.#early = new EarlyEvents(this.#worker, {
       info: async () => {
         const info = await this.#watch.ask()
         // The process that was served before may have stored more.
-        if (info !== undefined) this.#runs.load(runsIn(info), info.ack_floor.stream_seq)
+        if (info !== undefined) handling.runs.load(runsIn(info), info.ack_floor.stream_seq)
         return info
       },
       add: (event) => this.#add(event),
       countKnown: (last) =>
-        this.#held.countKnown((this.#watch.main as Subscription).stream, last, this.#epoch),
-      giveBack: (event) => this.#giveBack(event, 0),
-      fill: () => this.#fill()
+        handling.held.countKnown((this.#watch.main as Subscription).stream, last, this.#epoch),
+      giveBack: (event) => handling.retry(event, 0),
+      fill: () => this.#pulls.fill()
     })
+    this.#pulls = new Pulls(this, logger, route.durable.ordered)
     this.#recovery = new Recovery({
       what: `The durable event '${pattern}' of the group '${group}'`,
       logger,
       recover: () => this.#recover()
     })
-    this.#endBeat = repeat(() => this.#keep(), ackWait / 4)
+    this.#endBeat = repeat(() => handling.keep(), ackWait / 4)
     options.rounds.add(this.#watch)
   }
 
@@ -159,7 +135,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const groups = this.#options.groups()
     const made = await groups.ensure(pattern, group, route.durable, this.#watch.standpoint)
     // A previous call of `start` may have come this far before it failed.
-    if (this.#isStopped || (this.#connection === connection && this.#pulls.length > 0)) return
+    if (this.#isStopped || (this.#connection === connection && this.#pulls.areRunning)) return
     this.#connection = connection
     this.#recovery.end()
     this.#join(connection, groups, made)
@@ -167,47 +143,14 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   #join(connection: NatsConnection, groups: Groups, group: Group): void {
-    const { main, again } = group
     this.#settle(group.standpoint)
     this.#watch.join(connection, groups, group)
-    this.#maxAge = group.maxAge
-    this.#runs.load(group.runs, group.standpoint.done)
+    this.#handling.connection = connection
+    this.#handling.maxAge = group.maxAge
+    this.#handling.runs.load(group.runs, group.standpoint.done)
     this.#early.pin = undefined
     if (this.#isOrdered) this.#early.begin()
-    const common = { gone: (why: string) => this.#gone(why), unpinned: () => this.#early.unpinned() }
-    const { logger } = this.#options
-    const worker = this.#worker
-    const owner = this
-    const mainPull = new Pull(
-      connection,
-      main,
-      {
-        ...common,
-        // While it is not known which process has which events, all events that the server delivers must be accepted.
-        get room() {
-          if (owner.#early.isWaiting) return MAX_PENDING_IN_ORDER - owner.#held.count
-          return owner.#held.bytes < MOST_HELD ? worker.room : 0
-        },
-        receive: (message, data) => this.#receive(message, data, mainPull),
-        doubtful: () => void this.#watch.look()
-      },
-      logger,
-      this.#isOrdered
-    )
-    const againPull = new Pull(
-      connection,
-      again,
-      {
-        ...common,
-        room: 1,
-        receive: (message, data) => this.#receive(message, data),
-        doubtful: () => void this.#watch.infoOf(again)
-      },
-      logger,
-      false
-    )
-    this.#pulls = [mainPull, againPull]
-    for (const pull of this.#pulls) pull.start()
+    this.#pulls.start(connection, group)
   }
 
   /** The connection has lost its server. */
@@ -224,14 +167,14 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       // it still has the consumer.
       this.#early.giveBack()
     }
-    for (const pull of this.#pulls) pull.restored()
+    this.#pulls.restored()
     void this.#watch.look()
   }
 
   /** The connection is closed. `start` is called again with the next connection. */
   async leave(): Promise<void> {
     this.#recovery.end()
-    await this.#stopPulls()
+    await this.#pulls.stop()
   }
 
   /**
@@ -249,21 +192,15 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       this.#options.logger.error(
         `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not been handled by this process before it stopped`
       )
-    const expired = waiting.filter((event) => this.#whyNotLater(event, 0) !== undefined).length
+    const expired = waiting.filter((event) => this.#handling.whyNotLater(event, 0) !== undefined).length
     if (expired > 0)
       this.#options.logger.error(
-        `${expired} durable events '${this.#options.pattern}' are older than their stream keeps events (maxAge: ${this.#maxAge} ms), and had not been handled by this process before it stopped`
+        `${expired} durable events '${this.#options.pattern}' are older than their stream keeps events (maxAge: ${this.#handling.maxAge} ms), and had not been handled by this process before it stopped`
       )
-    for (const event of waiting) this.#giveBack(event, 0)
+    for (const event of waiting) this.#handling.retry(event, 0)
     await this.leave()
     await this.#unpin()
     await ended
-  }
-
-  async #stopPulls(): Promise<void> {
-    const pulls = this.#pulls
-    this.#pulls = []
-    await Promise.all(pulls.map((pull) => pull.stop()))
   }
 
   /** Gives up the pin, because the other processes of the group would wait for this process. */
@@ -281,75 +218,50 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   /** Stops waiting for running handlers: their events go to other processes. */
   cut(): void {
     this.#endBeat()
-    for (const event of this.#worker.held) this.#giveBack(event, 0)
+    for (const event of this.#worker.held) this.#handling.retry(event, 0)
   }
 
   // ── receiving ───────────────────────────────────────────────────────────────────────────────────────
 
-  #receive(message: Message, data: Uint8Array, mainPull?: Pull): void {
+  /** Published events that may be requested. */
+  get room(): number {
+    const { held } = this.#handling
+    // While it is not known which process has which events, all events that the server delivers must be accepted.
+    if (this.#early.isWaiting) return MAX_PENDING_IN_ORDER - held.count
+    return held.bytes < MOST_HELD ? this.#worker.room : 0
+  }
+
+  receive(message: Message, data: Uint8Array, pull?: Pull): void {
     const place = readPlace(message.reply ?? '')
     if (place === undefined) return
-    const pin = mainPull !== undefined && this.#isOrdered ? headersIn(message)?.get('Nats-Pin-Id') : undefined
-    if (mainPull !== undefined && pin !== undefined && pin !== this.#early.pin) {
+    const pin = pull !== undefined && this.#isOrdered ? headersIn(message)?.get('Nats-Pin-Id') : undefined
+    if (pull !== undefined && pin !== undefined && pin !== this.#early.pin) {
       // Another process was served before this process, and may still have events that come before these events.
       this.#early.pin = pin
-      mainPull.pin = pin
+      pull.pin = pin
       this.#early.begin()
     }
-    const leasedUntil = performance.now() + this.#options.ackWait * LEASE
-    const event = new NatsEvent(message, data, place, leasedUntil, this.#epoch, this.#exact)
-    if (this.#isStopped) return this.#send(event, nak(0))
+    const handling = this.#handling
+    const event = new NatsEvent(message, data, place, handling.leasedUntil, this.#epoch, this.#exact)
+    if (this.#isStopped) return handling.send(event, nak(0))
     if (place.deliveries > 1) this.#redeliveries++
-    if (place.stream !== AGAIN_STREAM) this.#watch.lag = place.pending + this.#held.count
-    const outcome = this.#held.take(event)
-    if (outcome === 'done') this.#send(event, ACK)
+    if (place.stream !== AGAIN_STREAM) this.#watch.lag = place.pending + handling.held.count
+    const outcome = handling.held.take(event)
+    if (outcome === 'done') handling.send(event, ACK)
     // The event was delivered again, because its handler was slow or an acknowledgement was lost.
-    if (outcome !== 'taken') return this.#fill()
+    if (outcome !== 'taken') return this.#pulls.fill()
     if (!this.#early.isWaiting || place.stream === AGAIN_STREAM) this.#add(event)
     else this.#early.add(event)
   }
 
   #add(event: NatsEvent): void {
-    if (this.#isInOrder(event)) this.#runs.came(event)
+    if (this.#handling.isInOrder(event)) this.#handling.runs.came(event)
     this.#worker.add(event)
-  }
-
-  #isInOrder({ isFree, isOnlyHere }: NatsEvent): boolean {
-    return this.#isOrdered && !isFree && !isOnlyHere
-  }
-
-  // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────
-
-  #acknowledge(event: NatsEvent): void {
-    this.#held.done(event)
-    if (this.#isInOrder(event)) this.#runs.done(event)
-    if (event.isOnlyHere && this.#recovery.unavailable !== undefined) this.#unsent.push(event)
-    else this.#send(event, ACK)
-    this.#watch.done()
-  }
-
-  #giveBack(event: NatsEvent, delay: number): void {
-    this.#held.forget(event)
-    if (this.#isInOrder(event)) this.#runs.left(event)
-    this.#send(event, nak(delay))
-  }
-
-  #whyNotLater({ place: { stream, storedAt }, isOnlyHere }: NatsEvent, delay: number): string | undefined {
-    if (isOnlyHere || stream !== this.#watch.main?.stream) return undefined
-    return whyTooOld(storedAt, this.#maxAge, delay)
-  }
-
-  async #bury(event: NatsEvent, reason: string): Promise<void> {
-    const { group, publisher } = this.#options
-    const { consumer } = this.#watch.main as Subscription
-    const maxPayload = this.#connection?.maxPayload ?? 0
-    await publisher.publish(deadLetterOf(event, reason, group, consumer, maxPayload))
-    this.#acknowledge(event)
   }
 
   #letGo(event: NatsEvent): void {
     const isLeased = performance.now() < event.leasedUntil
-    if (!isLeased) this.#held.forget(event)
+    if (!isLeased) this.#handling.held.forget(event)
     if (this.#isOrdered && !event.isFree && !this.#isStopped) {
       // The server delivers the event again. Later events, which may arrive before it does, have to wait for it.
       this.#early.begin()
@@ -357,28 +269,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       return
     }
     // The server gives a leased event to no other process: without this message another process would have to wait.
-    if (isLeased) this.#giveBack(event, 0)
-  }
-
-  #send({ reply, isOnlyHere }: NatsEvent, words: string | Uint8Array): void {
-    // The event's stream was deleted, so another event may have the same number by now.
-    if (!isOnlyHere) this.#connection?.publish(reply, words)
-  }
-
-  /** Tells the server that the received events are still being handled. */
-  #keep(): void {
-    if (this.#connection?.isConnected !== true) return
-    const leasedUntil = performance.now() + this.#options.ackWait * LEASE
-    for (const event of this.#held.values()) {
-      // The event has not begun, and another process may have it by now: this process must not claim it again.
-      if (performance.now() > event.leasedUntil && !this.#worker.isRunning(event)) continue
-      event.leasedUntil = leasedUntil
-      this.#send(event, WORKING)
-    }
-  }
-
-  #fill(): void {
-    for (const pull of this.#pulls) pull.fill()
+    if (isLeased) this.#handling.retry(event, 0)
   }
 
   // ── recovery ─────────────────────────────────────────────────────────────────────────────────────────
@@ -387,11 +278,22 @@ export class NatsConsumer implements Consumer<NatsConnection> {
    * Handles that the consumer, its stream, or all streams are gone from the server. The events in this process may be
    * the only copies.
    */
-  #gone(why: string): void {
+  gone(why: string): void {
     if (this.#isStopped || this.#recovery.unavailable !== undefined) return
     for (const event of this.#heldHere()) event.isOnlyHere = true
     const { stream, consumer } = this.#watch.main as Subscription
     this.#recovery.begin(`the consumer '${consumer}' of the stream '${stream}' is gone (${why})`)
+  }
+
+  /** Nobody answers for a consumer of the group. */
+  doubtful(consumer: Subscription): void {
+    if (consumer === this.#watch.main) void this.#watch.look()
+    else void this.#watch.infoOf(consumer)
+  }
+
+  /** The server serves another process of the group. */
+  unpinned(): void {
+    this.#early.unpinned()
   }
 
   #heldHere(): NatsEvent[] {
@@ -405,7 +307,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const groups = this.#options.groups()
     const made = await groups.ensure(pattern, group, route.durable, before)
     if (this.#isStopped || connection !== this.#connection) return ''
-    await this.#stopPulls()
+    await this.#pulls.stop()
     if (this.#isStopped || connection !== this.#connection) return ''
     this.#join(connection, groups, made)
     const { stream, streamMadeAt, done } = made.standpoint
@@ -420,13 +322,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
     const isSameAgain = againMadeAt === before.againMadeAt
     const isKnown = isSame && isSameAgain && consumerMadeAt === before.consumerMadeAt
-    const ended = this.#unsent
-    this.#unsent = []
+    const { held } = this.#handling
+    const ended = this.#handling.takeUnsent()
     for (const event of [...this.#heldHere(), ...ended]) {
       event.isOnlyHere = !(event.isFree ? isSameAgain : isSame)
-      if (event.isOnlyHere) this.#held.forget(event)
+      if (event.isOnlyHere) held.forget(event)
     }
-    for (const event of ended) this.#send(event, ACK)
+    for (const event of ended) this.#handling.send(event, ACK)
     // Nothing was created again: the server still knows all events in this process.
     if (isKnown) return
     this.#epoch++
@@ -436,8 +338,8 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const isSameConsumer = consumerMadeAt === before.consumerMadeAt
     const rest = [...this.#worker.release(true), ...early.filter(({ isOnlyHere }) => !isOnlyHere)]
     for (const event of rest)
-      if (isSameConsumer) this.#giveBack(event, 0)
-      else this.#held.forget(event)
+      if (isSameConsumer) this.#handling.retry(event, 0)
+      else held.forget(event)
     const lost = early.filter(({ isOnlyHere }) => isOnlyHere)
     for (const event of lost.sort(bySequence)) this.#worker.add(event)
     this.#worker.open()

@@ -1,6 +1,6 @@
 /** The durable handlers of a service over JetStream. */
 import { type Consumer, type ConsumerInit, Publisher, type ServerStore } from '@elysia-microservices/engine'
-import type { ServerContext } from '@elysia-microservices/transport/kit'
+import type { Clock, ServerContext } from '@elysia-microservices/transport/kit'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { NatsConsumer } from './consumer.ts'
@@ -15,15 +15,18 @@ import { Streams } from './streams.ts'
 export class NatsServerStore implements ServerStore<NatsConnection> {
   readonly #options: CheckedOptions
   readonly #context: ServerContext
+  readonly #clock: Clock | undefined
   readonly #publisher: Publisher<StoredMessage>
   readonly #rounds = new Rounds()
   #connection: NatsConnection | undefined
   #streams: Streams | undefined
   #groups: Groups | undefined
 
-  constructor(options: CheckedOptions, context: ServerContext) {
+  /** @param clock for tests. Default: the system's */
+  constructor(options: CheckedOptions, context: ServerContext, clock?: Clock) {
     this.#options = options
     this.#context = context
+    this.#clock = clock
     this.#publisher = new Publisher({
       title: 'NATS',
       ensure: async () => this.#streams?.ensureDeadLetters(),
@@ -38,7 +41,8 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
       ackWait: this.#options.durable.ackWait,
       groups: () => this.#groups as Groups,
       rounds: this.#rounds,
-      publisher: this.#publisher
+      publisher: this.#publisher,
+      ...(this.#clock && { clock: this.#clock })
     })
   }
 

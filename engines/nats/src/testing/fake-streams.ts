@@ -23,6 +23,8 @@ export class FakeStreams {
   readonly clients: Clients
   /** All requests so far: the method, and the stream. */
   readonly asked: string[] = []
+  /** All acknowledgements so far: the number of the message, and the words. */
+  readonly told: string[] = []
   /** Why the server refuses a request. */
   refuses: (asked: keyof JetStream, stream: string) => Error | undefined = () => undefined
   /** Why the server does not store a message; `undefined`: it does. */
@@ -88,7 +90,9 @@ export class FakeStreams {
   acknowledge(subject: string, words: string): void {
     const place = readPlace(subject)
     const consumer = this.#all.get(place?.stream ?? '')?.consumers.get(subject.split('.')[3] ?? '')
-    if (place !== undefined) consumer?.acknowledge(place.sequence, words)
+    if (place === undefined) return
+    this.told.push(`${place.sequence} ${words}`)
+    consumer?.acknowledge(place.sequence, words)
   }
 
   /** The server stops: what is only in memory is lost, and nobody waits for messages. */
