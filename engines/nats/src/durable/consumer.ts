@@ -197,8 +197,10 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
       this.#options.logger.error(
         `${expired} durable events '${this.#options.pattern}' are older than their stream keeps events (maxAge: ${this.#handling.maxAge} ms), and had not been handled by this process before it stopped`
       )
+    // The subscriptions end first: otherwise the server would deliver these events to this process again.
+    const left = this.leave()
     for (const event of waiting) this.#handling.retry(event, 0)
-    await this.leave()
+    await left
     await this.#unpin()
     await ended
   }
