@@ -5,6 +5,7 @@ import { RetryLater } from '@elysia-microservices/transport/kit'
 import { headers as newHeaders } from '@nats-io/transport-node'
 import { busy, OverFake } from '../testing/over-fake.ts'
 import { DEAD, DEAD_STREAM, HEADER } from './names.ts'
+import { Rounds } from './rounds.ts'
 
 const HOUR = 3_600_000
 /** Milliseconds before an event runs again. */
@@ -283,6 +284,14 @@ describe('a durable handler over NATS', () => {
     await over.settle()
     assert.equal(over.pendingOf('p'), 0)
     assert.deepEqual(seen, ['1 1', '2 1'])
+  })
+
+  it('is not looked after any more when it has stopped', async () => {
+    const rounds = new Rounds()
+    const consumer = await over.serve('p', note, {}, rounds)
+    assert.equal(rounds.size, 1)
+    await consumer.stop()
+    assert.equal(rounds.size, 0)
   })
 
   it('with wildcards gets the events of its stream that match, each under its own pattern', async () => {

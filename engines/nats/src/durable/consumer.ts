@@ -201,8 +201,7 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     const left = this.leave()
     for (const event of waiting) this.#handling.retry(event, 0)
     await left
-    await this.#unpin()
-    await ended
+    await Promise.all([this.#unpin(), ended.then(() => this.#watch.leave())])
   }
 
   /** Gives up the pin, because the other processes of the group would wait for this process. */

@@ -4,7 +4,7 @@
  * event. And no other process begins one as long as the events here are not done: its own check would find them
  * missing.
  */
-import type { DurableWorker } from '@elysia-microservices/transport/kit'
+import { type Clock, type DurableWorker, systemClock } from '@elysia-microservices/transport/kit'
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { NatsEvent } from './event.ts'
 
@@ -44,6 +44,7 @@ export interface EarlyOwner {
 export class EarlyEvents {
   readonly #worker: DurableWorker<NatsEvent>
   readonly #owner: EarlyOwner
+  readonly #clock: Clock
   /** `undefined`: no event has to wait. */
   #events: NatsEvent[] | undefined
   /**
@@ -51,7 +52,8 @@ export class EarlyEvents {
    * may be the only copies.
    */
   #leaving: NatsEvent[] = []
-  #looking: ReturnType<typeof setTimeout> | undefined
+  /** Cancels the next check. */
+  #looking: (() => void) | undefined
   #vainLooks = 0
   #isStopped = false
   /**
@@ -60,9 +62,10 @@ export class EarlyEvents {
    */
   pin: string | undefined
 
-  constructor(worker: DurableWorker<NatsEvent>, owner: EarlyOwner) {
+  constructor(worker: DurableWorker<NatsEvent>, owner: EarlyOwner, clock: Clock = systemClock) {
     this.#worker = worker
     this.#owner = owner
+    this.#clock = clock
   }
 
   /** Whether events have to wait. */
@@ -113,15 +116,15 @@ export class EarlyEvents {
 
   stop(): void {
     this.#isStopped = true
-    clearTimeout(this.#looking)
+    this.#looking?.()
   }
 
   #lookLater(): void {
     if (this.#isStopped) return
-    this.#looking ??= setTimeout(() => {
+    this.#looking ??= this.#clock.after(LOOK_AGAIN, () => {
       this.#looking = undefined
       void this.#look()
-    }, LOOK_AGAIN)
+    })
   }
 
   async #look(): Promise<void> {

@@ -10,8 +10,9 @@ import {
 } from '@nats-io/jetstream'
 import type { JetStream } from '../driver.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
+import { needsNotes, noteSeen, sayWhatWasDeleted } from './gaps.ts'
 import { isForbidden, isMissing, readableError } from './jetstream-errors.ts'
-import { sayWhatIsLeftBehind, sayWhatWasDeleted } from './left-behind.ts'
+import { sayWhatIsLeftBehind } from './left-behind.ts'
 import { AGAIN, AGAIN_STREAM, consumerName } from './names.ts'
 import { NANOSECONDS, type Streams } from './streams.ts'
 
@@ -65,6 +66,8 @@ export interface Group {
   readonly runs: string | undefined
   /** Milliseconds for which the stream keeps events; 0: for ever. */
   readonly maxAge: number
+  /** Whether a process that leaves the group calls `left`. */
+  readonly needsNotes: boolean
 }
 
 /** The groups of a server, over one connection. */
@@ -95,6 +98,11 @@ export class Groups {
     const { config } = await this.info(subscription)
     const metadata = { ...config.metadata, [RUNS]: text }
     await this.#jetStream.updateConsumer(stream, consumer, { ...config, metadata } as ConsumerConfig)
+  }
+
+  /** The group leaves; see `noteSeen`. @throws the driver's error */
+  left(subscription: Subscription): Promise<void> {
+    return noteSeen(this.#jetStream, subscription)
   }
 
   /** Lets the server serve another process of an ordered group at once. @throws the driver's error */
@@ -137,6 +145,7 @@ export class Groups {
       again: { stream: AGAIN_STREAM, consumer },
       runs: runsIn(info),
       maxAge: known.config.max_age / NANOSECONDS,
+      needsNotes: needsNotes(known, subject),
       standpoint: {
         stream,
         streamMadeAt: known.created,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ConsumerInfo, StreamInfo } from '@nats-io/jetstream'
-import { lineAbout, sayWhatWasDeleted } from './left-behind.ts'
+import type { ConsumerInfo } from '@nats-io/jetstream'
+import { lineAbout } from './left-behind.ts'
 
 interface Consumer {
   readonly group?: string
@@ -51,19 +51,5 @@ describe('the log of a new group', () => {
     ])
       assert.equal(line(other), undefined)
     assert.equal(line({ group: 'old', pending: 7 }, 'all'), undefined)
-  })
-
-  it('counts the events that were deleted before the group handled them', () => {
-    const said = (first: number, done: number, subjects = ['a'], retention = 'limits') => {
-      const lines: string[] = []
-      const stream = { config: { name: 's', subjects, retention }, state: { first_seq: first } }
-      const info = { ...consumer({ group: 'g' }), ack_floor: { stream_seq: done } }
-      const log = { error: (one: string) => void lines.push(one), warn() {} }
-      sayWhatWasDeleted(stream as unknown as StreamInfo, info as unknown as ConsumerInfo, 'g', log)
-      return lines
-    }
-    assert.match(said(11, 7)[0] ?? '', /^3 events 'a' that the group 'g' had not handled.*position 11$/)
-    for (const none of [said(8, 7), said(1, 7), said(11, 7, ['a', 'b']), said(11, 7, ['a'], 'workqueue')])
-      assert.deepEqual(none, [])
   })
 })

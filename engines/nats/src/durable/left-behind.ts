@@ -1,6 +1,6 @@
-/** The lines of the log at the start of a group: events that wait for others, or that were deleted. */
+/** The lines of the log at the start of a group about events that wait for others. */
 import { type DurableSettings, type Logger, shown } from '@elysia-microservices/transport/kit'
-import { type ConsumerInfo, RetentionPolicy, type StreamInfo } from '@nats-io/jetstream'
+import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { JetStream } from '../driver.ts'
 import { covers } from './streams.ts'
 
@@ -50,20 +50,4 @@ export function lineAbout(other: ConsumerInfo, { info, group, start }: NewGroup)
   if (its === group && filter !== subject && covers(filter, subject))
     return `The group '${group}' handled '${shown(filter)}' until now, and handles '${shown(subject)}' from now on: the consumer '${name}' remains with ${events} events that nobody handles. ${remedy}`
   return undefined
-}
-
-/** Logs events that the limits of their stream have deleted while the group was away. */
-export function sayWhatWasDeleted(
-  { config, state }: StreamInfo,
-  { config: { filter_subject: subject = '' }, ack_floor: { stream_seq: done } }: ConsumerInfo,
-  group: string,
-  logger: Logger
-): void {
-  // If the stream has other events as well, it is not known whose events are gone.
-  const isOnlyOne = config.subjects.length === 1 && config.subjects[0] === subject
-  const count = state.first_seq - 1 - done
-  if (!isOnlyOne || config.retention !== RetentionPolicy.Limits || count <= 0) return
-  logger.error(
-    `${count} events '${shown(subject)}' that the group '${group}' had not handled were deleted, because the stream '${config.name}' keeps events no longer (maxAge, or another of its limits); the group goes on at position ${state.first_seq}`
-  )
 }

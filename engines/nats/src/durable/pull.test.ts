@@ -29,8 +29,15 @@ function setting({ room = 2_000, isPinned = false } = {}) {
       requests.push(JSON.parse(request) as Request)
     }
   } as unknown as NatsConnection
-  const owner = { room, receive() {}, gone() {}, doubtful() {}, unpinned() {} }
-  const logger = { error() {}, warn() {} }
+  const said: string[] = []
+  const owner = {
+    room,
+    receive() {},
+    gone: (why: string) => void said.push(`gone ${why}`),
+    doubtful: () => void said.push('doubtful'),
+    unpinned: () => void said.push('unpinned')
+  }
+  const logger = { error() {}, warn: (line: string) => void said.push(line) }
   const pull = new Pull(connection, { stream: 's', consumer: 'c' }, owner, logger, isPinned)
   pull.start()
   const answer = (data: string, reply: string, headers?: MsgHdrs) =>
@@ -38,6 +45,7 @@ function setting({ room = 2_000, isPinned = false } = {}) {
   return {
     pull,
     requests,
+    said,
     /** The server's own message for the last request. */
     status: (code: number, description: string) => answer('', '', newHeaders(code, description)),
     event: () => answer('{}', '$JS.ACK.s.c.1.1.1.1.0')
@@ -101,5 +109,58 @@ describe('a pull without events', () => {
       [30, 60, 30, 30]
     )
     await pull.stop()
+  })
+})
+
+describe('a pull', () => {
+  it('requests again when it has heard nothing for several heartbeats', async () => {
+    const { pull, requests, status } = setting()
+    const now = performance.now()
+    pull.checkSilence(now + 5_000)
+    assert.equal(requests.length, 1)
+    pull.checkSilence(now + 7_000)
+    assert.equal(requests.length, 2)
+    status(100, 'Idle Heartbeat')
+    pull.checkSilence(performance.now() + 5_000)
+    assert.equal(requests.length, 2)
+    await pull.stop()
+  })
+
+  it('of an ordered handler gives up its pin when the server serves another process', async () => {
+    const { pull, requests, status, said } = setting({ isPinned: true })
+    pull.pin = 'new'
+    // An answer to the first request, which had no pin yet.
+    status(423, 'Nats-Wrong-Pin-Id')
+    assert.deepEqual([said, pull.pin, requests.at(-1)?.id], [[], 'new', 'new'])
+    status(423, 'Nats-Wrong-Pin-Id')
+    assert.deepEqual([said, pull.pin, requests.at(-1)?.id], [['unpinned'], undefined, undefined])
+    await pull.stop()
+  })
+
+  it('tells that its consumer is gone, or may be, and waits before it requests again', async () => {
+    const { pull, requests, status, said } = setting()
+    status(409, 'Consumer Deleted')
+    assert.deepEqual([said, requests.length], [['gone Consumer Deleted'], 1])
+    await pull.stop()
+    for (const [code, description, expected] of [
+      [503, 'No Responders', 'doubtful'],
+      [409, 'Leadership Change', undefined],
+      [409, 'Something New', /^NATS has ended a request for 'c' of the stream 's': 409 Something New/]
+    ] as const) {
+      const other = setting()
+      other.status(code, description)
+      if (expected === undefined) assert.deepEqual(other.said, [])
+      else assert.match(other.said[0] ?? '', new RegExp(expected))
+      await other.pull.stop()
+    }
+  })
+
+  it('requests at once when a batch is complete, or had too few bytes', async () => {
+    for (const description of ['Batch Completed', 'Message Size Exceeds MaxBytes']) {
+      const { pull, requests, status } = setting()
+      status(409, description)
+      assert.equal(requests.length, 2)
+      await pull.stop()
+    }
   })
 })

@@ -98,7 +98,7 @@ export class Pull {
     this.#logger = logger
     this.#isPinned = isPinned
     this.#inbox = connection.newStoreInbox()
-    this.#watch = setInterval(() => this.#checkSilence(), HEARTBEAT)
+    this.#watch = setInterval(() => this.checkSilence(performance.now()), HEARTBEAT)
     this.#watch.unref?.()
   }
 
@@ -236,9 +236,9 @@ export class Pull {
     }, AGAIN_AFTER)
   }
 
-  #checkSilence(): void {
+  /** Gives up requests of which nothing is heard. @param now milliseconds of `performance.now()` */
+  checkSilence(now: number): void {
     if (!this.#connection.isConnected) return
-    const now = performance.now()
     for (const one of this.#standing) if (now - one.heardAt > MISSED * one.heartbeat) this.#forget(one)
     this.fill()
   }

@@ -119,6 +119,37 @@ describe('a durable handler over NATS', () => {
     assert.deepEqual(over.server.streams.told, ['1 +ACK'])
   })
 
+  it('notices another consumer of the name, and gets what that one would have skipped', async () => {
+    const consumer = await over.serve('p', note)
+    await over.publish('p', [1])
+    await over.until(() => seen.length === 1)
+    over.server.cut()
+    await over.until(() => consumer.figures.lag === 0)
+    over.server.stop()
+    const { config } = over.infoOf('p')
+    deleteConsumer()
+    const stream = over.server.streams.find('p')
+    stream.store({ subject: 'p', data: new TextEncoder().encode('{"data":2}') })
+    stream.join(config)
+    over.server.start()
+    await over.until(() => seen.length === 2)
+    assert.deepEqual(seen, ['1 1', '2 1'])
+    assert.match(goneLines()[0] ?? '', /another one has its name/)
+  })
+
+  it('counts all events that are not done', async () => {
+    const { handler, go } = busy(note)
+    const consumer = await over.serve('p', handler, { concurrency: 1 })
+    await over.publish('p', [1, 2, 3])
+    await over.until(() => seen.length === 1)
+    const { length } = over.server.streams.asked
+    over.server.cut()
+    await over.until(() => over.server.streams.asked.slice(length).includes('consumer p'))
+    await over.settle()
+    assert.equal(consumer.figures.lag, 3)
+    go()
+  })
+
   it('gives a new consumer the pause of its group', async () => {
     const consumer = await over.serve('p', note)
     const client = await over.open()
@@ -160,6 +191,25 @@ describe('a durable handler over NATS', () => {
       ['1', '2', '3']
     )
     await over.until(() => over.pendingOf('p') === 0)
+  })
+
+  it('of an ordered group begins nothing after a lost connection until all that runs was delivered again', async () => {
+    const { handler, go } = busy(note)
+    await over.serve('p', (message) => (message.data === 1 ? handler(message) : note(message)), {
+      ordered: true
+    })
+    await over.publish('p', [1], 'a')
+    await over.until(() => seen.length === 1)
+    over.server.cut()
+    await over.publish('p', [2], 'b')
+    await over.until(() => over.pendingOf('p') === 2)
+    // Longer than the process looks for what was delivered.
+    await new Promise((resolve) => setTimeout(resolve, 120))
+    assert.deepEqual(seen, ['1 1'])
+    await over.pass(30_001)
+    await over.until(() => seen.length === 2)
+    assert.deepEqual(seen[1], '2 1')
+    go()
   })
 
   it('of an ordered group that takes over waits for what the process before it runs', async () => {

@@ -25,6 +25,10 @@ export class Rounds {
   readonly #all = new Set<Watched>()
   #end: (() => void) | undefined
 
+  get size(): number {
+    return this.#all.size
+  }
+
   add(one: Watched): void {
     this.#all.add(one)
     this.#end ??= repeat(() => this.look(), LOOK)

@@ -17,13 +17,14 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
   readonly #context: ServerContext
   readonly #clock: Clock | undefined
   readonly #publisher: Publisher<StoredMessage>
-  readonly #rounds = new Rounds()
+  readonly #rounds: Rounds
   #connection: NatsConnection | undefined
   #streams: Streams | undefined
   #groups: Groups | undefined
 
   /** @param clock for tests. Default: the system's */
-  constructor(options: CheckedOptions, context: ServerContext, clock?: Clock) {
+  constructor(options: CheckedOptions, context: ServerContext, clock?: Clock, rounds = new Rounds()) {
+    this.#rounds = rounds
     this.#options = options
     this.#context = context
     this.#clock = clock

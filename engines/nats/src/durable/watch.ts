@@ -29,6 +29,7 @@ export class GroupWatch {
   /** Events that are stored and not done; `undefined`: not known yet. */
   lag: number | undefined
   isPaused = false
+  #needsNotes = false
   /** Events done since the server was last asked, and when that was. */
   #sinceLook = 0
   #lookedAt = 0
@@ -45,11 +46,12 @@ export class GroupWatch {
   }
 
   /** Begins to watch a group whose consumers exist. */
-  join(connection: NatsConnection, groups: Groups, { main, standpoint }: Group): void {
+  join(connection: NatsConnection, groups: Groups, { main, standpoint, needsNotes }: Group): void {
     this.#connection = connection
     this.#groups = groups
     this.main = main
     this.standpoint = standpoint
+    this.#needsNotes = needsNotes
     this.#looksSinceEvent = 0
   }
 
@@ -113,6 +115,13 @@ export class GroupWatch {
   async ask(): Promise<GroupInfo | undefined> {
     const info = this.main && (await this.#groups?.info(this.main))
     return info?.created === this.standpoint?.consumerMadeAt ? info : undefined
+  }
+
+  /** The process leaves its group. */
+  async leave(): Promise<void> {
+    if (this.main === undefined || !this.#needsNotes || this.#connection?.isConnected !== true) return
+    // Without the note, the group is warned once more than needed.
+    await this.#groups?.left(this.main).catch(() => {})
   }
 
   /**

@@ -14,6 +14,7 @@ import type { NatsConnection } from '../connection/nats-connection.ts'
 import { NatsClientStore } from '../durable/client-store.ts'
 import type { NatsConsumer } from '../durable/consumer.ts'
 import { consumerName, streamName } from '../durable/names.ts'
+import type { Rounds } from '../durable/rounds.ts'
 import { NatsServerStore } from '../durable/server-store.ts'
 import { natsEngine } from '../engine.ts'
 import type { NatsDurableOptions } from '../options/durable-options.ts'
@@ -84,12 +85,13 @@ export class OverFake {
   async serve(
     pattern: string,
     event: Handler,
-    { storage = {}, ...durable }: ServeOptions = {}
+    { storage = {}, ...durable }: ServeOptions = {},
+    rounds?: Rounds
   ): Promise<NatsConsumer & { readonly connection: NatsConnection }> {
     const { logger } = this
     const group = durable.group ?? 'g'
     const context = { name: group, version: undefined, logger }
-    const store = new NatsServerStore(natsOptions({ durable: storage }), context, this.clock)
+    const store = new NatsServerStore(natsOptions({ durable: storage }), context, this.clock, rounds)
     const route = { kind: 'event', route: pattern, durable: durableSettings(durable) } satisfies DurableRoute
     const dispatcher = { routes: () => [route], request: () => undefined, event }
     const via = viaOf(pattern, group)
