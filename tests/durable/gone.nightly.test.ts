@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
-import { isMissing, Link, Log, pause, until } from '@elysia-microservices/test-support'
+import { isMissing, Link, Log, until } from '@elysia-microservices/test-support'
 import type { DurableOptions } from '@elysia-microservices/transport'
 import { connect as connectBare, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
@@ -151,39 +151,6 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await until('It is well again', () => unavailable(service) === undefined)
     })
 
-    it('are handled from the beginning of a stream that was deleted and created again, by every process', async () => {
-      const pattern = fresh()
-      const seen: number[] = []
-      for (let process = 0; process < 3; process++) await serve(pattern, ({ data }) => void seen.push(data))
-      for (let n = 0; n < 50; n++) await client.publish(pattern, n)
-      await until('All are handled', () => seen.length >= 50)
-      await mustDelete(`STREAM.DELETE.${pattern}`)
-      for (let n = 50; n < 150; n++) await client.publish(pattern, n)
-      await until('All are handled', () => new Set(seen).size === 150)
-    })
-
-    it('that run or wait in a process when their stream is deleted are handled and retried by this process', async () => {
-      const pattern = fresh()
-      const seen: string[] = []
-      const service = await serve(
-        pattern,
-        async ({ data, delivery }) => {
-          seen.push(`${data}.${delivery?.attempt}`)
-          if (delivery?.attempt === 1) {
-            await until('The stream is there again', () => log.lines.some((line) => line.includes('is gone')))
-            throw new Error('once')
-          }
-        },
-        { concurrency: 1, retry: { minDelay: 10 } }
-      )
-      await client.publish(pattern, 1)
-      await until('It runs', () => seen.length === 1)
-      await mustDelete(`STREAM.DELETE.${pattern}`)
-      await until('It has been retried', () => seen.includes('1.2'))
-      assert.deepEqual(seen, ['1.1', '1.2'])
-      await until('It is done', () => service.stats()[0]?.inFlight.current === 0)
-    })
-
     it('are reported once as not received until the cause is removed, and are received then', async () => {
       const pattern = fresh()
       const seen: number[] = []
@@ -286,33 +253,6 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
           values.toSorted((one, other) => one - other),
           key
         )
-    })
-
-    it('stay paused when the consumer of a paused group is deleted', async () => {
-      const pattern = fresh()
-      const seen: number[] = []
-      const service = await serve(pattern, ({ data }) => void seen.push(data), { group: 'resting' })
-      await client.group('resting').pause()
-      await until('It is known to be paused', () => service.stats()[0]?.durable?.[0]?.isPaused === true)
-      await mustDelete(`CONSUMER.DELETE.${pattern}.resting_${pattern}`)
-      await until('It is there again', async () => {
-        const { error } = await ask(`CONSUMER.INFO.${pattern}.resting_${pattern}`)
-        return error === undefined
-      })
-      await client.publish(pattern, 1)
-      await pause(500)
-      assert.deepEqual(seen, [])
-      await client.group('resting').resume()
-      await until('It is handled', () => seen.length === 1)
-    })
-
-    it('are stored again by a publisher whose stream is gone, also if another program listens on the subject', async () => {
-      const pattern = fresh()
-      await client.publish(pattern, 1)
-      operator.subscribe(pattern, { callback: () => {} })
-      await mustDelete(`STREAM.DELETE.${pattern}`)
-      const { position } = await client.publish(pattern, 2)
-      assert.equal(position, '1')
     })
   })
 }

@@ -234,17 +234,6 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       await Promise.all(clients.map((one) => one.close()))
     })
 
-    it('that waits for a group without processes is reported when a new group begins behind it', async () => {
-      const pattern = fresh()
-      const before = await serve(pattern, () => {}, {}, 'before')
-      await before.stop()
-      await client.publish(pattern, 1)
-      await serve(pattern, () => {}, {}, 'after')
-      await log.has("'before'")
-      assert.equal(log.lines.filter((line) => line.includes("'before'")).length, 1)
-      assert.match(log.lines.find((line) => line.includes("'before'")) ?? '', /1 event.*durable.group/)
-    })
-
     it('of a handler with a narrower pattern than before leaves a consumer behind, which is reported', async () => {
       const name = fresh()
       const options = { stream: { name, subjects: [`${name}.>`] } }

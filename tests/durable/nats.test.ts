@@ -9,14 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type NatsDurableOptions, nats } from '@elysia-microservices/nats'
-import { collected, isMissing, Log, until, Values } from '@elysia-microservices/test-support'
-import {
-  type DurableOptions,
-  NotStoredError,
-  OptionError,
-  PatternNotFoundError,
-  PayloadTooLargeError
-} from '@elysia-microservices/transport'
+import { collected, isMissing, Log, until } from '@elysia-microservices/test-support'
+import { type DurableOptions, PatternNotFoundError } from '@elysia-microservices/transport'
 import { connect as connectBare } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
@@ -93,54 +87,6 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       assert.deepEqual([seen, plain], [expected, expected])
     })
 
-    it('is handled by a pattern with wildcards, from one stream for many patterns', async () => {
-      const first = fresh().replace('.happened', '')
-      const stream = { name: `${first}-all`, subjects: [`${first}.*`] }
-      const seen = new Values<unknown>()
-      await serve(
-        `${first}.*`,
-        ({ data, delivery }) => seen.put([data, delivery?.attempt]),
-        {},
-        { options: { stream } }
-      )
-      await newClient({ stream }).publish(`${first}.paid`, 1)
-      // A client without the option for the stream finds the stream.
-      await newClient().publish(`${first}.sent`, 2)
-      assert.deepEqual(
-        [await seen.take(), await seen.take()],
-        [
-          [1, 1],
-          [2, 1]
-        ]
-      )
-      const other = fresh().replace('.happened', '')
-      await newClient().publish(`${other}.paid`, 1)
-      await assert.rejects(
-        serve(`${other}.*`, () => {}),
-        (error: Error) => {
-          assert.ok(error instanceof OptionError)
-          assert.match(error.message, new RegExp(`stored by the streams ${other}_paid, each only a part`))
-          return true
-        }
-      )
-    })
-
-    it('is received again after the consumer of its group was deleted', async () => {
-      const pattern = fresh()
-      const seen: unknown[] = []
-      await serve(pattern, ({ data }) => void seen.push(data), { start: 'all' }, { name: 'deleted' })
-      const client = newClient()
-      await client.publish(pattern, 1)
-      await until('The first is handled', () => seen.length === 1)
-      const bare = await connectBare({ servers: server.url })
-      const stream = pattern.replace('.', '_')
-      await bare.request(`$JS.API.CONSUMER.DELETE.${stream}.deleted_${stream}`, '')
-      await bare.close()
-      await client.publish(pattern, 2)
-      await until('The second is handled', () => seen.includes(2))
-      await log.has('is gone')
-    })
-
     it("whose headers NATS's driver cannot read is handled, and becomes a dead letter if they are read", async () => {
       for (const ordered of [false, true]) {
         const pattern = fresh()
@@ -196,86 +142,6 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       for (const size of sizes) await client.publish('large', 'x'.repeat(size))
       await until('All are handled', () => seen.length === sizes.length)
       assert.deepEqual(seen, sizes)
-    })
-
-    it('that is too large, or has no subject, is refused with the reason', async () => {
-      const client = newClient()
-      await assert.rejects(client.publish(fresh(), 'x'.repeat(1_100_000)), PayloadTooLargeError)
-      await assert.rejects(client.publish('$JS.x', 1), /NATS's own/)
-    })
-
-    describe('is refused where', () => {
-      it('JetStream is off', async () => {
-        const bare = await NatsServerProcess.start()
-        cleanUps.push(() => bare.stop())
-        const service = microservice({
-          name: 's',
-          transport: nats({ url: bare.url }),
-          logger: log.logger
-        }).event('off', () => {}, { durable: true })
-        const isOff = (error: Error) => {
-          assert.ok(error instanceof NotStoredError, String(error))
-          assert.match(error.message, /JetStream.*-js/)
-          return true
-        }
-        await assert.rejects(service.listen(), isOff)
-        const client = connect({ transport: nats({ url: bare.url }), timeout: 1_000 })
-        cleanUps.push(() => client.close())
-        await assert.rejects(client.publish('off', 1), isOff)
-      })
-
-      it('its stream exists with other limits; a stream with narrower limits is changed', async () => {
-        const pattern = fresh()
-        const hour = 3_600_000
-        await serve(pattern, () => {}, {}, { options: { maxAge: 2 * hour, duplicateWindow: 60_000 } })
-        await serve(pattern, () => {}, {}, { options: { maxAge: 3 * hour } })
-        await assert.rejects(
-          serve(pattern, () => {}, {}, { options: { maxAge: hour, storage: 'memory', replicas: 3 } }),
-          (error: Error) => {
-            assert.ok(error instanceof OptionError)
-            assert.match(
-              error.message,
-              /storage is 'file', not 'memory'; replicas is 1, not 3; maxAge is 10800000, and 3600000 would be less/
-            )
-            return true
-          }
-        )
-      })
-
-      it('two services of one group disagree', async () => {
-        const pattern = fresh()
-        await serve(pattern, () => {}, { ordered: true })
-        await assert.rejects(
-          serve(pattern, () => {}, {}),
-          /ordered: true, and this service wants ordered: false/
-        )
-        await serve(pattern, () => {}, { ordered: true, retry: { attempts: 9 } })
-        assert.ok(log.lines.some((line) => line.includes('should have the same settings')))
-      })
-
-      it('its stream is full', async () => {
-        const pattern = fresh()
-        const client = newClient({ maxBytes: 5_000 })
-        const full = async () => {
-          for (let n = 0; n < 100; n++) await client.publish(pattern, 'x'.repeat(500))
-        }
-        await assert.rejects(full(), (error: Error) => {
-          assert.ok(error instanceof NotStoredError, String(error))
-          assert.match(error.message, /'maximum bytes exceeded'.*the stream is full: raise .*maxBytes/)
-          return true
-        })
-      })
-
-      it('its pattern cannot be stored', async () => {
-        await assert.rejects(
-          serve('*.happened', () => {}),
-          /first part must be a text/
-        )
-        await assert.rejects(
-          serve('a b', () => {}),
-          /blank/
-        )
-      })
     })
   })
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type NatsOptions, nats } from '@elysia-microservices/nats'
-import { aborted, freePort, isMissing, Log, until, Values } from '@elysia-microservices/test-support'
+import { aborted, isMissing, Log, until, Values } from '@elysia-microservices/test-support'
 import { connect as connectBare, headers } from '@nats-io/transport-node'
 import { t } from 'elysia'
 import { type Message, microservice } from 'elysia-microservices'
@@ -76,20 +76,6 @@ if (!isMissing('what fails over NATS', natsMissing())) {
     })
 
     describe('a server that cannot be reached', () => {
-      it('makes the start of a service and each call fail, with its address; later all succeed', async () => {
-        const port = await freePort()
-        const where = { url: `nats://127.0.0.1:${port}` }
-        await assert.rejects(serve('test', where), {
-          name: 'ConnectionError',
-          message: new RegExp(`Cannot reach NATS at 127.0.0.1:${port}.*start nats-server`),
-          mayHaveRun: false
-        })
-        const client = newClient(where)
-        for (const call of [client.request('echo', 1), client.emit('noted', 1), client.connect()])
-          await assert.rejects(call, { name: 'ConnectionError', mayHaveRun: false })
-        assert.equal(client.status, 'disconnected')
-      })
-
       it('makes the answer of a handler wait, if the caller is connected to another server', async () => {
         const [one, two] = await NatsServerProcess.cluster(2)
         cleanUps.unshift(async () => {

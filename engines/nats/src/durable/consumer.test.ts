@@ -195,7 +195,7 @@ describe('a durable handler over NATS', () => {
     assert.deepEqual(seen, ['1 1', '1 1'])
   })
 
-  it('gives back events that have not begun when it stops, once, and waits for what runs', async () => {
+  it('gives back events that have not begun when it stops, once and as the same attempt, and waits for what runs', async () => {
     const { handler, go } = busy(note)
     const one = await over.serve('p', handler, { concurrency: 1, ordered: true, retry: { attempts: 2 } })
     await over.publish('p', [1, 2, 3], 'k')
@@ -212,7 +212,7 @@ describe('a durable handler over NATS', () => {
     assert.equal(over.infoOf('p').num_waiting, 0)
     await over.serve('p', note, { ordered: true, retry: { attempts: 2 } })
     await over.until(() => seen.length === 3)
-    assert.deepEqual([seen[0], seen[1]?.[0], seen[2]], ['1 1', '2', '3 1'])
+    assert.deepEqual(seen, ['1 1', '2 1', '3 1'])
   })
 
   it('gives running events back when it is cut off', async () => {

@@ -199,6 +199,8 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
       )
     // The subscriptions end first: otherwise the server would deliver these events to this process again.
     const left = this.leave()
+    if (this.#connection?.isConnected === true)
+      await this.#handling.runs.leave(released.filter((event) => this.#handling.isInOrder(event)))
     for (const event of waiting) this.#handling.retry(event, 0)
     await left
     await Promise.all([this.#unpin(), ended.then(() => this.#watch.leave())])

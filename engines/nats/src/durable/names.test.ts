@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertOneReading, textsOf } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
-import { consumerName, idFromHeader, idToHeader, streamName } from './names.ts'
+import { checkDurableSubject, consumerName, idFromHeader, idToHeader, streamName } from './names.ts'
 
 const id = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => !/\p{Cs}/u.test(text))
 
@@ -51,5 +51,16 @@ describe('the name of a consumer', () => {
         assert.notEqual(consumerName(group, pattern), consumerName(otherGroup, otherPattern))
       })
     )
+  })
+})
+
+describe('the pattern of a durable event', () => {
+  it('begins with a text that is not one of NATS', () => {
+    for (const pattern of ['*.happened', '>', '$JS.x', '_x.y'])
+      assert.throws(() => checkDurableSubject(pattern), {
+        name: 'OptionError',
+        message: /first part must be a text/
+      })
+    for (const pattern of ['a', 'a.*', 'a.>']) checkDurableSubject(pattern)
   })
 })

@@ -279,4 +279,34 @@ describe('a durable handler over NATS', () => {
     assert.deepEqual(seen, ['1 1', '1 2', '1 3', '1 4', '2 1'])
     assert.deepEqual(over.server.streams.find(DEAD_STREAM).messages, [])
   })
+
+  it('gives an event up after some 20 runs whose process has ended each time, also if it had waited before', async () => {
+    const HOUR = 3_600_000
+    const options = { ordered: true, retry: { attempts: 1 } }
+    let runs = 0
+    const handler = ({ data }: IncomingMessage) => {
+      if (data === 2) runs++
+      else if (runs === 0 && seen.length < 3) {
+        seen.push('1')
+        throw new RetryLater(HOUR)
+      }
+      return data === 2 ? new Promise<void>(() => {}) : undefined
+    }
+    let first = true
+    const dead = () => over.server.streams.find(DEAD_STREAM).messages.length
+    for (let before = 0; before === 0 || dead() === 0; before++) {
+      const waits = seen.length
+      const began = runs
+      const service = await over.serve('p', handler, options)
+      if (first) await over.publish('p', [1, 2], 'k')
+      first = false
+      await over.until(() => runs > began || seen.length > waits || dead() > 0)
+      await over.until(() => dead() > 0 || over.pendingOf('p') > 0)
+      const stopped = service.stop()
+      service.cut()
+      await over.settle()
+      void stopped
+    }
+    assert.ok(runs > 18 && runs < 25, `${runs} runs`)
+  })
 })

@@ -45,7 +45,8 @@ export class Runs {
       this.#storeSoon()
     }
     const before = this.#waiting.get(sequence) ?? this.#stored.get(sequence) ?? 0
-    event.attempt = Math.max(1, event.deliveries - before)
+    // Further deliveries of an event that waits here are no runs, either.
+    event.attempt = Math.max(1, event.place.deliveries - before)
   }
 
   /** Notes that an event begins. @returns resolves when its handler may run; `undefined`: at once */
@@ -57,6 +58,18 @@ export class Runs {
     // While it waited here, it may have been delivered again.
     this.#waiting.set(sequence, deliveries - 1)
     return this.#isStored(sequence) ? undefined : this.#store(sequence)
+  }
+
+  /**
+   * Events that have not begun here, and were passed to `came`, go to another process. @returns resolves when it is
+   * stored that their deliveries here were no runs, or cannot be
+   */
+  async leave(events: readonly NatsEvent[]): Promise<void> {
+    const waited = events.filter(({ hasBegun }) => !hasBegun)
+    for (const { place, deliveries, attempt } of waited)
+      this.#waiting.set(place.sequence, deliveries - (attempt - 1))
+    const [first] = waited.filter(({ place }) => !this.#isStored(place.sequence))
+    if (first !== undefined) await this.#store(first.place.sequence)
   }
 
   /** An event goes to another process. */
