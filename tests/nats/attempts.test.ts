@@ -1,4 +1,4 @@
-/** Tests which deliveries of JetStream count as attempts, and what becomes of events that JetStream will delete. */
+/** Tests which deliveries of JetStream count as attempts. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type NatsOptions, nats } from '@elysia-microservices/nats'
@@ -84,75 +84,6 @@ if (!isMissing('attempts of NATS', natsMissing())) {
         ['second 1', 'second 2', 'second 3', 'third 1', 'fourth 1']
       )
       assert.deepEqual(await collected(client.group('waits').deadLetters.list()), [])
-    })
-
-    it('whose process ends each time is a dead letter after some 20 runs, also if it had waited before', {
-      timeout: 2 * PATIENCE
-    }, async () => {
-      const durable = { ordered: true, retry: { attempts: 1 } }
-      let runs = 0
-      let runsOfFirst = 0
-      const handler = ({ data }: Message) => {
-        if (data === 'waits') runs++
-        else if (++runsOfFirst > 3) return undefined
-        return new Promise(() => {})
-      }
-      let service = await start('crashes', handler, durable)
-      for (const data of ['first', 'waits']) await client.publish('crashes.happened', data, { key: 'k' })
-      for (let round = 1; round <= 3; round++) {
-        await until('The first runs', () => runsOfFirst === round)
-        await service.stop()
-        service = await start('crashes', handler, durable)
-      }
-      let before = 0
-      const isDead = async () => (await collected(client.group('crashes').deadLetters.list())).length > 0
-      while (!(await isDead())) {
-        await until('It runs, or is given up', async () => runs > before || (await isDead()))
-        before = runs
-        await service.stop()
-        service = await start('crashes', handler, durable)
-      }
-      await service.stop()
-      assert.ok(runs > 18 && runs < 25, `${runs} runs`)
-    })
-
-    it('whose next attempt would come after it is deleted by its age is a dead letter that says so', {
-      timeout: PATIENCE
-    }, async () => {
-      for (const ordered of [false, true]) {
-        const name = `ages-${ordered}`
-        const service = microservice({
-          name,
-          transport: transport({ maxAge: HOUR, duplicateWindow: 1_000 }),
-          logger: log.logger
-        })
-          .event(
-            `${name}.later`,
-            ({ data }) => {
-              throw new RetryLater(Number(data))
-            },
-            { durable: { ordered } }
-          )
-          .event(
-            `${name}.fails`,
-            () => {
-              throw new Error('it is full')
-            },
-            { durable: { ordered, retry: { attempts: 5, minDelay: 2 * HOUR, maxDelay: 2 * HOUR } } }
-          )
-        await service.listen()
-        await client.publish(`${name}.later`, HOUR / 2)
-        await client.publish(`${name}.later`, 2 * HOUR)
-        await client.publish(`${name}.fails`, 1)
-        const letters = () => collected(client.group(name).deadLetters.list())
-        await until('Both are dead letters', async () => (await letters()).length === 2)
-        const found = await letters()
-        for (const { reason } of found) assert.match(reason, /keeps it no longer \(maxAge: 3600000 ms\)/)
-        assert.match(found.map(({ reason }) => reason).join(), /Error: it is full; it was to run again/)
-        const later = service.stats()[0]?.durable?.find(({ pattern }) => pattern === `${name}.later`)
-        assert.equal(later?.deadLetters, 1)
-        await service.stop()
-      }
     })
   })
 }

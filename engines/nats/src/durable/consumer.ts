@@ -199,11 +199,15 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
       )
     // The subscriptions end first: otherwise the server would deliver these events to this process again.
     const left = this.leave()
-    if (this.#connection?.isConnected === true)
-      await this.#handling.runs.leave(released.filter((event) => this.#handling.isInOrder(event)))
     for (const event of waiting) this.#handling.retry(event, 0)
     await left
-    await Promise.all([this.#unpin(), ended.then(() => this.#watch.leave())])
+    await Promise.all([this.#unpin(), this.#noteUnbegun(released), ended.then(() => this.#watch.leave())])
+  }
+
+  /** The next process is not to take deliveries to this one for attempts. */
+  async #noteUnbegun(events: readonly NatsEvent[]): Promise<void> {
+    if (this.#connection?.isConnected !== true) return
+    await this.#handling.runs.leave(events.filter((event) => this.#handling.isInOrder(event)))
   }
 
   /** Gives up the pin, because the other processes of the group would wait for this process. */

@@ -61,8 +61,8 @@ export class Runs {
   }
 
   /**
-   * Events that have not begun here, and were passed to `came`, go to another process. @returns resolves when it is
-   * stored that their deliveries here were no runs, or cannot be
+   * The process ends, and these events go to another one: some of them have never begun here. @returns resolves when it
+   * is stored that their deliveries here were no runs, or cannot be
    */
   async leave(events: readonly NatsEvent[]): Promise<void> {
     const waited = events.filter(({ hasBegun }) => !hasBegun)
