@@ -14,7 +14,7 @@ engineTests({
     return {
       port: server.port,
       transport: ({ port = server.port, ackWait = 1_000 } = {}) =>
-        natsBy(server.driver, { servers: `nats://127.0.0.1:${port}`, durable: { ackWait } }),
+        natsBy(server.driver, { url: `nats://127.0.0.1:${port}`, durable: { ackWait } }),
       stop: async () => server.stop(),
       start: async () => server.start(),
       suspend: () => server.suspend(),

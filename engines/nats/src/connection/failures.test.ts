@@ -16,7 +16,7 @@ describe('a connection that cannot be opened', () => {
       assert.equal(failure.name, 'UnauthenticatedError')
       assert.match(failure.message, /^NATS at nats:\/\/a:1, nats:\/\/b:2 does not accept the credentials/)
     }
-    const { name, message } = connectFailure({ port: 7 }, 'odd')
+    const { name, message } = connectFailure({ servers: ['localhost:7'] }, 'odd')
     assert.deepEqual(
       [name, message.split(';')[0]],
       ['ConnectionError', 'Cannot reach NATS at localhost:7: odd']
@@ -28,10 +28,10 @@ describe('a connection that cannot be opened', () => {
       connectFailure({ tls } as Parameters<typeof connectFailure>[0], new Error(text))
         .message.split('; ')
         .slice(1)
-    assert.deepEqual(advice('connection refused'), ['start nats-server there, or check options.servers'])
+    assert.deepEqual(advice('connection refused'), ['start nats-server there, or check options.url'])
     for (const text of ['self signed certificate', "server does not support 'tls'", "file doesn't exist"])
       assert.deepEqual(advice(text), ['check options.tls and the certificate of the server'])
     assert.match(advice('timeout', {}).join(), /give options\.tls a certFile and a keyFile/)
-    assert.deepEqual(advice('timeout', { cert: 'x' }), ['start nats-server there, or check options.servers'])
+    assert.deepEqual(advice('timeout', { cert: 'x' }), ['start nats-server there, or check options.url'])
   })
 })

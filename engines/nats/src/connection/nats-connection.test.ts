@@ -149,7 +149,7 @@ describe('a connection to NATS', () => {
       name: 'ConnectionError',
       mayHaveRun: false,
       message:
-        'Cannot reach NATS at localhost:4222: connection refused; start nats-server there, or check options.servers'
+        'Cannot reach NATS at localhost:4222: connection refused; start nats-server there, or check options.url'
     })
     over.server.start()
   })

@@ -1,4 +1,4 @@
-/** What a client does with stored events over NATS: publishing, dead letters, pauses of groups. */
+/** Publishing, dead letters and pauses of groups, by a client over NATS. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type DeadLetter, EventRefusedError } from '@elysia-microservices/transport/kit'

@@ -51,7 +51,7 @@ describe('a durable handler over NATS', () => {
   })
 
   it('gives a failed event back for its pause, and gets it with its next attempt; others go on', async () => {
-    const retry = { attempts: 3, delay: PAUSE, factor: 1, maxDelay: PAUSE }
+    const retry = { attempts: 3, minDelay: PAUSE, factor: 1, maxDelay: PAUSE }
     const consumer = await over.serve(
       'p',
       failing((data) => data === 1),
@@ -134,7 +134,7 @@ describe('a durable handler over NATS', () => {
     const storage = { maxAge: HOUR, duplicateWindow: 1_000 }
     for (const ordered of [false, true]) {
       const pattern = `old${ordered}`
-      const retry = { attempts: 5, delay: 2 * HOUR, maxDelay: 2 * HOUR }
+      const retry = { attempts: 5, minDelay: 2 * HOUR, maxDelay: 2 * HOUR }
       await over.serve(
         pattern,
         failing(() => true),
@@ -151,7 +151,7 @@ describe('a durable handler over NATS', () => {
   })
 
   it('keeps the order of each key, also while one is retried, and lets others go on', async () => {
-    const retry = { attempts: 3, delay: PAUSE, factor: 1, maxDelay: PAUSE }
+    const retry = { attempts: 3, minDelay: PAUSE, factor: 1, maxDelay: PAUSE }
     let fails = true
     await over.serve(
       'p',

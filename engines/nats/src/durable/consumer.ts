@@ -13,16 +13,9 @@ import { headersIn } from '../words/headers.ts'
 import { ACK, nak } from './acknowledgements.ts'
 import { bySequence, EarlyEvents } from './early.ts'
 import { NatsEvent } from './event.ts'
-import {
-  type Group,
-  type Groups,
-  MAX_PENDING_IN_ORDER,
-  runsIn,
-  type Standpoint,
-  type Subscription
-} from './groups.ts'
+import { type Group, type Groups, MAX_PENDING_IN_ORDER, runsIn, type Standpoint } from './groups.ts'
 import { Handling, type HandlingOptions } from './handling.ts'
-import { AGAIN_STREAM } from './names.ts'
+import { AGAIN_STREAM, type Subscription } from './names.ts'
 import type { Pull } from './pull.ts'
 import { Pulls, type PullsOwner } from './pulls.ts'
 import type { Rounds } from './rounds.ts'

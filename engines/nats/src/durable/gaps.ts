@@ -6,7 +6,7 @@
 import { type Logger, shown } from '@elysia-microservices/transport/kit'
 import { type ConsumerConfig, type ConsumerInfo, RetentionPolicy, type StreamInfo } from '@nats-io/jetstream'
 import type { JetStream } from '../driver.ts'
-import type { Subscription } from './groups.ts'
+import type { Subscription } from './names.ts'
 
 /** The entry of a consumer's metadata with the position up to which its group had nothing to do. */
 const SEEN = 'elysia-seen'

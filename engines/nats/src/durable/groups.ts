@@ -13,7 +13,7 @@ import type { DurableStorage } from '../options/durable-options.ts'
 import { needsNotes, noteSeen, sayWhatWasDeleted } from './gaps.ts'
 import { isForbidden, isMissing, readableError } from './jetstream-errors.ts'
 import { sayWhatIsLeftBehind } from './left-behind.ts'
-import { AGAIN, AGAIN_STREAM, consumerName } from './names.ts'
+import { AGAIN, AGAIN_STREAM, consumerName, type Subscription } from './names.ts'
 import { NANOSECONDS, type Streams } from './streams.ts'
 
 /** Messages that JetStream delivers to all processes of a group before some are acknowledged. */
@@ -33,12 +33,6 @@ const RUNS = 'elysia-runs'
 
 export function runsIn({ config }: ConsumerInfo): string | undefined {
   return config.metadata?.[RUNS]
-}
-
-/** A consumer of a stream, by name. */
-export interface Subscription {
-  readonly stream: string
-  readonly consumer: string
 }
 
 /** The position of a group, with all that is needed to go on there if its consumer has to be created again. */

@@ -26,6 +26,12 @@ export const HEADER = {
   leftOut: 'Elysia-Left-Out'
 } as const
 
+/** A consumer of a stream, by name. */
+export interface Subscription {
+  readonly stream: string
+  readonly consumer: string
+}
+
 /** An id as the value of a header. NATS would trim blanks, so such ids are encoded; different ids stay different. */
 export function idToHeader(id: string): string {
   return /^[!-$&-~]+$/.test(id) ? id : encodeURIComponent(id)

@@ -7,7 +7,8 @@ import type { Logger } from '@elysia-microservices/transport/kit'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { DriverSubscription, Message } from '../driver.ts'
 import { headersIn } from '../words/headers.ts'
-import { PIN_TIME, PINNED, type Subscription } from './groups.ts'
+import { PIN_TIME, PINNED } from './groups.ts'
+import type { Subscription } from './names.ts'
 
 /** Milliseconds for which a request is valid, and milliseconds between the heartbeats that the server sends for it. */
 const EXPIRES = 30_000

@@ -2,7 +2,8 @@
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { Message } from '../driver.ts'
-import type { Group, Subscription } from './groups.ts'
+import type { Group } from './groups.ts'
+import type { Subscription } from './names.ts'
 import { Pull } from './pull.ts'
 
 export interface PullsOwner {

@@ -47,7 +47,7 @@ describe('a durable handler over NATS', () => {
     assert.deepEqual(seen, ['1 1', '2 1', '3 1', '4 1'])
   })
 
-  it('handles what it has, and a stream that was made anew from its beginning', async () => {
+  it('handles the events that it has, and a stream that was created again from its beginning', async () => {
     const { handler, go } = busy(note)
     const consumer = await over.serve('p', (message) =>
       message.data === 1 ? handler(message) : note(message)
@@ -78,7 +78,7 @@ describe('a durable handler over NATS', () => {
         await over.until(() => consumer.figures.unavailable === undefined && isThere())
         throw new Error('once')
       },
-      { retry: { attempts: 3, delay: 10 } }
+      { retry: { attempts: 3, minDelay: 10 } }
     )
     await over.publish('p', [1])
     await over.until(() => hasBegun && isThere() && goneLines().length === 1)

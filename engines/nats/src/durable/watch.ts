@@ -2,8 +2,9 @@
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { GroupInfo } from './early.ts'
-import type { Group, Groups, Standpoint, Subscription } from './groups.ts'
+import type { Group, Groups, Standpoint } from './groups.ts'
 import { isMissing, isOff } from './jetstream-errors.ts'
+import type { Subscription } from './names.ts'
 
 /**
  * Under load the server is asked earlier, after this many events and milliseconds: if the consumer is lost, all

@@ -74,7 +74,8 @@ export class OverFake {
     const store = new NatsClientStore(options, {
       engine: natsEngine(this.server.driver, options, undefined),
       context: { logger, timeout, tellTimeout: false, dispatcher: undefined },
-      connect: async () => connection
+      connect: async () => connection,
+      halted: () => undefined
     })
     store.attach(connection)
     this.#ends.push(async () => store.close(new Error('closed'), new Error('closed')))
