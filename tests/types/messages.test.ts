@@ -14,7 +14,7 @@ const folder = join(testsFolder, 'dist', `messages-${process.pid}`)
 
 const HEAD = `
 import { Elysia, t } from 'elysia'
-import { isError, type Message, microservice } from 'elysia-microservices'
+import { isError, type Message, memory, microservice } from 'elysia-microservices'
 import { websocket } from '@elysia-microservices/websocket'
 import { connect as connectPage } from '@elysia-microservices/websocket/client'
 import { connect } from 'elysia-microservices/client'
@@ -26,6 +26,7 @@ const service = microservice({ transport: 'tcp' })
   .event('users.made', ({ data }: Message<{ id: string }>) => data)
 const factory = () => service
 const client = connect<typeof service>({})
+const storing = connect<typeof service>({ transport: memory() })
 const door = websocket({ expose: ['users.get'] })
 const app = new Elysia()
 const page = connectPage<typeof service, typeof door>()
@@ -94,7 +95,7 @@ const MISTAKES = [
   ["client.emit('users.get', { id: 'a' })", "'users.get'", `"${IS_VALUE} 'request' or 'send'"`],
   ["client.emit('users.list')", "'users.list'", `"${IS_STREAM} 'stream' or 'send'"`],
   [
-    "client.publish('users.get')",
+    "storing.publish('users.get')",
     "'users.get'",
     'This pattern is not an event: only events can be published'
   ],
@@ -182,7 +183,17 @@ const MISTAKES = [
   ["client.request('users.get')", 'request', 'Expected 2-3 arguments, but got 1'],
   ["client.request('users.get', { idd: 'a' })", 'idd', "'idd' does not exist in type '{ id: string; }'"],
   ["client.request('users.get', { id: 'a' }, { timout: 1 })", 'timout', "Did you mean to write 'timeout'?"],
-  ["client.cal('users.get')", 'cal', "Property 'cal' does not exist on type 'ClientOf<"],
+  ["client.cal('users.get')", 'cal', "Property 'cal' does not exist on type 'Client<"],
+  [
+    "client.publish('users.made', { id: 'a' })",
+    'publish',
+    "Property 'publish' does not exist on type 'Client<"
+  ],
+  [
+    "(async () => await client.send('users.get', { id: 'a' }))()",
+    "await client.send('users.get', { id: 'a' })",
+    'send() makes no call until somebody subscribes: await client.request()'
+  ],
   ['microservice({})', '{}', "'{}' is not assignable to parameter of type 'MicroserviceOptions'"],
   ["microservice({ transport: 'nats' })", 'transport', '\'"nats"\' is not assignable to type \'"tcp"'],
   [

@@ -10,6 +10,7 @@ export type {
   StreamOptions
 } from './call.ts'
 export type { CallDefaults } from './calls/call-defaults.ts'
+export type { CloseOptions } from './calls/drained.ts'
 export type { Outcome } from './calls/outcome.ts'
 export type { ClientStatus, ConnectionEvent, ConnectionListener } from './connection-event.ts'
 export { type Clock, ManualClock, systemClock } from './durable/clock.ts'

@@ -98,6 +98,10 @@ export class DialogueClient<Connection extends Carrier>
     return this.#notices.status
   }
 
+  get inFlight(): number {
+    return this.#calls.inFlight
+  }
+
   onStatus(listener: ConnectionListener): () => void {
     return this.#notices.listen(listener)
   }

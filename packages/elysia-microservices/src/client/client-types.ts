@@ -6,9 +6,11 @@ import type {
   CallDefaults,
   CallOptions,
   ClientStatus,
+  CloseOptions,
   ConnectionListener,
   DurableGroup,
   EmitOptions,
+  MicroserviceError,
   Outcome,
   Pattern,
   Published,
@@ -21,7 +23,7 @@ import type {
   ArgumentsIn,
   AsName,
   CallsIn,
-  FailureIn,
+  DeclaredFailure,
   Knowing,
   Knowledge,
   Knows,
@@ -48,10 +50,12 @@ interface Connected {
    */
   connect(): Promise<void>
   /**
-   * Closes the client. Calls that still wait for an answer fail with a `ConnectionError`. A closed client cannot be
-   * used again.
+   * Closes the client. Calls that still wait for an answer fail with a `ConnectionError`; with `{ drain: 5_000 }` they
+   * have 5 s to end, while new calls fail. A closed client cannot be used again.
    */
-  close(): Promise<void>
+  close(options?: CloseOptions): Promise<void>
+  /** Closes the client at the end of a block: `await using client = connect()`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** Stored events, as an operator sees them. */
@@ -134,7 +138,7 @@ interface TypedSafe {
   ): Promise<
     Outcome<
       ValueIn<CallsIn<Service, 'values'>, AsName<Given>>,
-      FailureIn<CallsIn<Service, 'values'>, AsName<Given>>
+      MicroserviceError | DeclaredFailure<CallsIn<Service, 'values'>, AsName<Given>>
     >
   >
   /** As `emit`, without try and catch: `error` is `null` if the event was sent. */
@@ -295,4 +299,6 @@ export interface UntypedStoringClient extends UntypedStoringCalls, Connected, St
  *   isError(error, 'OUT_OF_STOCK') ? `${error.details.left} left` : error.message
  * ```
  */
-export type ErrorOf<Service, Name extends keyof MessagesOf<Service>> = FailureIn<MessagesOf<Service>, Name>
+export type ErrorOf<Service, Name extends keyof MessagesOf<Service>> =
+  | MicroserviceError
+  | DeclaredFailure<MessagesOf<Service>, Name>

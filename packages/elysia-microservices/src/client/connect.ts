@@ -6,12 +6,14 @@ import {
   atLeast,
   type ClientStatus,
   type ClientTransport,
+  type CloseOptions,
   type ConnectionListener,
   checkedDefaults,
   checkLogger,
   consoleLogger,
   type DurableGroup,
   defaulting,
+  drained,
   durableGroup,
   INSIDE,
   type InsideClient,
@@ -36,6 +38,7 @@ import { type ShortClientOptions, shortForm, strayOption } from '../short-form.t
 import { Calls } from './calls.ts'
 import type { Client, StoringClient, UntypedClient, UntypedStoringClient } from './client-types.ts'
 import { checkForward, forwarding } from './forward.ts'
+import { Publishing } from './publishing.ts'
 
 /** Options of every client, whichever transport carries its calls. */
 export interface ClientOptions {
@@ -190,6 +193,7 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
 
 class TransportClient extends Calls implements UntypedStoringClient {
   readonly #transport: ClientTransport
+  readonly #publishing: Publishing
   /** Abilities of the transport, and its store: for packages that build on this one, see `insideOf`. */
   readonly [INSIDE]: InsideClient
 
@@ -200,9 +204,14 @@ class TransportClient extends Calls implements UntypedStoringClient {
     adapt?: Adapt
   ) {
     const { durable, name } = transport
+    const publishing = new Publishing()
     const publish = durable ? wrapPublish(durable, wrap, name) : () => Promise.reject(storesNothing(name))
-    super(adaptedCaller(wrapCaller(transport, wrap, name), adapt), adaptedPublish(publish, adapt))
+    super(
+      adaptedCaller(wrapCaller(transport, wrap, name), adapt),
+      adaptedPublish(publishing.counted(publish), adapt)
+    )
     this.#transport = transport
+    this.#publishing = publishing
     this[INSIDE] = { traits, durable }
   }
 
@@ -218,8 +227,17 @@ class TransportClient extends Calls implements UntypedStoringClient {
     return this.#transport.connect()
   }
 
-  close(): Promise<void> {
-    return this.#transport.close()
+  async close({ drain = 0 }: CloseOptions = {}): Promise<void> {
+    if (drain !== 0) {
+      this.#transport.refuse()
+      this.#publishing.refuse()
+      await drained(() => (this.#transport.inFlight ?? 0) + this.#publishing.inFlight, drain)
+    }
+    await this.#transport.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   group(name: string): DurableGroup {

@@ -5,6 +5,7 @@ export {
   type CallOptions,
   CanceledError,
   type ClientStatus,
+  type CloseOptions,
   ConnectionError,
   type ConnectionEvent,
   type ConnectionListener,

@@ -1,12 +1,7 @@
 /**
  * The types that a client knows of its service, in the form that costs the compiler least. Editors show none of them.
  */
-import type {
-  CallOptions,
-  EmitOptions,
-  MicroserviceError,
-  PublishOptions
-} from '@elysia-microservices/transport'
+import type { CallOptions, EmitOptions, PublishOptions } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { AnswersOf, EventsOf, MessagesOf, UnexposedOf } from '../types/carried.ts'
 import type { FailuresOf } from '../types/errors.ts'
@@ -145,10 +140,13 @@ export type ValueIn<Types, Name> = Types[Name & keyof Types] extends { readonly 
   ? Value
   : never
 
-/** The errors that a pattern declares, and the errors that every call may fail with. */
-export type FailureIn<Types, Name> =
-  | MicroserviceError
-  | (Types[Name & keyof Types] extends { readonly errors: infer Errors } ? FailuresOf<Errors> : never)
+/**
+ * The errors that a pattern declares. Errors that every call may fail with are added where this type is used: the
+ * compiler would otherwise name an alias in declarations of users, who cannot import it.
+ */
+export type DeclaredFailure<Types, Name> = Types[Name & keyof Types] extends { readonly errors: infer Errors }
+  ? FailuresOf<Errors>
+  : never
 
 /**
  * The types that a client knows of its service. Each field is computed once. The interface has the service as its

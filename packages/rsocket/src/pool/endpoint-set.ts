@@ -44,6 +44,11 @@ export class EndpointSet {
     return this.#current.some(({ untried, priority }) => untried && priority < best)
   }
 
+  /** Number of calls in flight, also those of removed endpoints. */
+  get inFlight(): number {
+    return [...this.#current, ...this.#former].reduce((sum, { allInFlight }) => sum + allInFlight, 0)
+  }
+
   /** Number of calls made so far, over all current and former endpoints. */
   get started(): number {
     return this.#current.reduce((sum, { started }) => sum + started, this.#startedBefore)

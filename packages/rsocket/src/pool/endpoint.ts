@@ -117,6 +117,11 @@ export class Endpoint implements Candidate {
     return this.#link?.protocol.inFlight ?? 0
   }
 
+  /** Number of calls in flight, also on connections that take no new calls. */
+  get allInFlight(): number {
+    return [...this.#leaving].reduce((sum, { protocol }) => sum + protocol.inFlight, this.inFlight)
+  }
+
   /** Number of calls made so far. */
   get started(): number {
     return this.#startedBefore + (this.#link?.protocol.calls.started ?? 0)

@@ -38,6 +38,10 @@ export class PoolClient extends PendingCaller implements ClientTransport {
     return this.#notices.status
   }
 
+  get inFlight(): number {
+    return this.#pool.inFlight
+  }
+
   onStatus(listener: ConnectionListener): () => void {
     return this.#notices.listen(listener)
   }

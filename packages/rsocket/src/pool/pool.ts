@@ -187,6 +187,11 @@ export class Pool implements EndpointOwner {
     if (!this.#reconnects) this.#connectAll()
   }
 
+  /** Number of calls that have not ended, with and without a connection. */
+  get inFlight(): number {
+    return this.#calls.inFlight + this.#endpoints.inFlight
+  }
+
   /** Closes the client; waiting calls fail. Resolves when all connections are closed. */
   close(): Promise<void> {
     // If a user closes the client without awaiting `connect()`, its rejection must not be reported as unhandled.

@@ -45,6 +45,17 @@ describe('Health', () => {
     })
   })
 
+  it('is not while a client is lost, and tells the status of each', async () => {
+    const of = async (status: 'disconnected' | 'connected' | 'reconnecting' | 'closed') => {
+      const { ok, clients } = await new Health({ clients: { stock: { status } } }).report()
+      assert.deepEqual(clients, { stock: status })
+      return ok
+    }
+    assert.deepEqual(await Promise.all([of('disconnected'), of('connected')]), [true, true])
+    assert.deepEqual(await Promise.all([of('reconnecting'), of('closed')]), [false, false])
+    assert.throws(() => new Health({ clients: { stock: {} as never } }), { path: 'options.clients.stock' })
+  })
+
   it('says why a check failed, whichever way it says so', async () => {
     const health = new Health({
       checkTimeout: 20,

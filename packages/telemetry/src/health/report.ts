@@ -1,5 +1,6 @@
 /** Decides whether a process can take work, and gives the reason if it cannot. */
 import {
+  type ClientStatus,
   checkNames,
   OptionError,
   type ServiceStatus,
@@ -18,6 +19,11 @@ export interface HealthOptions {
   readonly services?:
     | readonly (Pick<WatchedService, 'status'> & Partial<Pick<WatchedService, 'stats'>>)[]
     | undefined
+  /**
+   * Clients that the services need, by name: none of them may be reconnecting or closed. A client that has not connected
+   * yet counts as well. Default: none.
+   */
+  readonly clients?: Readonly<Record<string, { readonly status: ClientStatus }>> | undefined
   /** Further checks by name, such as a query of a database. Default: none. */
   readonly checks?: Readonly<Record<string, Check>> | undefined
   /** Milliseconds that each check may take. Default: 1,000. */
@@ -45,6 +51,8 @@ export interface HealthReport {
   /** The transports of these services, with the reason if a transport takes no messages at the moment. */
   readonly transports: readonly TransportReport[]
   readonly checks: Readonly<Record<string, CheckReport>>
+  /** The status of each client; missing if no clients are watched. */
+  readonly clients?: Readonly<Record<string, ClientStatus>>
 }
 
 /** A service of which only the status is required. */
@@ -89,6 +97,7 @@ function textOf(value: unknown): string {
 export class Health {
   readonly #services: Looked[]
   readonly #checks: [string, Check][]
+  readonly #clients: [string, { readonly status: ClientStatus }][]
   readonly #timeout: number
   /**
    * The checks that are running. All probes that arrive meanwhile share them, so that many probes do not cause many
@@ -98,8 +107,8 @@ export class Health {
 
   /** @throws {OptionError} an option is invalid */
   constructor(options: HealthOptions) {
-    checkNames('options', options, ['services', 'checks', 'checkTimeout', 'port', 'host'])
-    const { services = [], checks = {}, checkTimeout = DEFAULT_TIMEOUT } = options
+    checkNames('options', options, ['services', 'clients', 'checks', 'checkTimeout', 'port', 'host'])
+    const { services = [], clients = {}, checks = {}, checkTimeout = DEFAULT_TIMEOUT } = options
     for (const [name, check] of Object.entries(checks))
       if (typeof check !== 'function')
         throw OptionError.expected(`options.checks.${name}`, 'a function', check)
@@ -107,7 +116,11 @@ export class Health {
       throw OptionError.expected('options.checkTimeout', 'a number of milliseconds above 0', checkTimeout)
     if (!Array.isArray(services) || services.some((service) => typeof service?.status !== 'string'))
       throw OptionError.expected('options.services', 'a list of services', services)
+    for (const [name, client] of Object.entries(clients))
+      if (typeof client?.status !== 'string')
+        throw OptionError.expected(`options.clients.${name}`, 'a client made by connect()', client)
     this.#services = [...services]
+    this.#clients = Object.entries(clients)
     this.#checks = Object.entries(checks)
     this.#timeout = checkTimeout
   }
@@ -124,14 +137,17 @@ export class Health {
     })
     const checks = await this.#running
     const reports = this.#services.map(reportOf)
+    const clients = Object.fromEntries(this.#clients.map(([name, { status }]) => [name, status]))
     const services = reports.map(({ status }) => status)
     const transports = reports.map((report) => report.transports)
     const ok =
       services.every((status) => status === 'listening') &&
       // A service counts as reachable if at least one of its transports takes messages.
       transports.every((of) => of.length === 0 || of.some((each) => each.ok)) &&
+      Object.values(clients).every((status) => status !== 'reconnecting' && status !== 'closed') &&
       Object.values(checks).every((each) => each.ok)
-    return { ok, services, transports: transports.flat(), checks }
+    const all = { ok, services, transports: transports.flat(), checks }
+    return this.#clients.length === 0 ? all : { ...all, clients }
   }
 
   async #run(): Promise<Readonly<Record<string, CheckReport>>> {

@@ -1,6 +1,6 @@
 /** The one place where a request, a stream or an event becomes a `PendingCall`. */
 import type { Caller, CallOptions, CallReceiver, EmitOptions, StreamCall, StreamOptions } from '../call.ts'
-import { noteCall, unsendable } from '../errors/index.ts'
+import { ConnectionError, noteCall, unsendable } from '../errors/index.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
 import { type PendingCall, PendingRequest, PendingStream, WINDOW_BYTES } from './pending-call.ts'
 import { inheritedOptions } from './within.ts'
@@ -10,7 +10,7 @@ export const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
 
 /** A caller that makes `PendingCall`s and passes them to `start`. */
 export class PendingCaller implements Caller {
-  readonly #start: (call: PendingCall) => void
+  #start: (call: PendingCall) => void
   readonly #timeout: number
   readonly #window: number
 
@@ -23,6 +23,11 @@ export class PendingCaller implements Caller {
     this.#start = start
     this.#timeout = timeout
     this.#window = window
+  }
+
+  /** Fails calls that are made from now on, and leaves those in flight. */
+  refuse(): void {
+    this.#start = (call) => call.fail(ConnectionError.closed(false))
   }
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {

@@ -73,6 +73,10 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     return this.#notices.status
   }
 
+  get inFlight(): number {
+    return this.#calls.inFlight
+  }
+
   onStatus(listener: ConnectionListener): () => void {
     return this.#notices.listen(listener)
   }

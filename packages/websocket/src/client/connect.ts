@@ -74,15 +74,21 @@ const DEFAULT_TIMEOUT = 30_000
 const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
 
 /** Methods that would make pages larger: RxJS, on which `send` stands, is larger than most pages. */
-type NotInPages = 'send' | 'with'
+type NotInPages = 'send' | 'with' | 'close' | typeof Symbol.asyncDispose
 
 /** A client with the types of a service's patterns, or of those that a door exposes. */
 export type WebClientOf<Service, Door = undefined> = Omit<
   Client<Door extends undefined ? Service : Behind<Service, Door>>,
   NotInPages
->
+> &
+  Closing
 /** A client for any service. */
-export type UntypedWebClient = Omit<UntypedClient, NotInPages>
+export type UntypedWebClient = Omit<UntypedClient, NotInPages> & Closing
+
+interface Closing {
+  /** Closes the client. Calls that still wait for an answer fail with a `ConnectionError`. */
+  close(): Promise<void>
+}
 
 /**
  * Makes a client, which connects at the first call or at `client.connect()`.
