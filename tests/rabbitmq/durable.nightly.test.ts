@@ -312,9 +312,12 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
         channel.on('error', () => {})
         const notes: string[] = []
         try {
-          for (let note: GetMessage | false; ; notes.push(note.content.toString())) {
-            note = await channel.get('_elysia.handlers')
+          // Reading a queue that was just made, and is empty, may cost the whole connection.
+          const { messageCount } = await channel.checkQueue('_elysia.handlers')
+          while (notes.length < messageCount) {
+            const note = await channel.get('_elysia.handlers')
             if (note === false) break
+            notes.push(note.content.toString())
           }
         } catch {}
         await channel.close().catch(() => {})
