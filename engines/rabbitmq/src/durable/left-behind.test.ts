@@ -98,9 +98,11 @@ it('the queue of the notes is not read while it is empty: RabbitMQ 3.10 may end 
     while (server.channels.size > 0) await new Promise(setImmediate)
     return reads
   }
-  assert.equal(await say('first'), 0, 'the queue was just made by this service')
-  server.queues.get(HANDLERS)!.messages = []
-  assert.equal(await say('second'), 0, 'the queue was just made by another service')
-  assert.equal(await say('third'), 1)
+  server.declareQueue(HANDLERS, safeQueue(), link)
+  assert.equal(await say('first'), 0, 'another service has just made the queue, and not bound it yet')
+  assert.equal(await say('second'), 1, 'the first note was not lost')
+  server.deleteQueue(HANDLERS)
+  assert.equal(await say('third'), 0, 'the queue is made by this service')
+  assert.equal(await say('fourth'), 1)
   await link.close()
 })

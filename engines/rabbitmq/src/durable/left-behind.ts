@@ -63,13 +63,15 @@ function isSame(one: KnownHandler, other: KnownHandler): boolean {
 
 /** Makes the queue of the notes if it is missing. @returns the number of notes in it */
 async function haveNotes(link: Link, channel: DriverChannel): Promise<number> {
+  let count = 0
   try {
-    return (await link.aside((other) => other.checkQueue(HANDLERS))).messageCount
+    count = (await link.aside((other) => other.checkQueue(HANDLERS))).messageCount
   } catch {
     await channel.declareQueue(HANDLERS, safeQueue())
-    await channel.bindQueue(HANDLERS, INBOXES, HANDLERS)
-    return 0
   }
+  // Another service may have made the queue a moment ago, and not bound it yet: a note would be lost.
+  if (count === 0) await channel.bindQueue(HANDLERS, INBOXES, HANDLERS)
+  return count
 }
 
 /**
