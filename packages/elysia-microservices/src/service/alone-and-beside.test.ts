@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isOnPush } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { connect } from '../client/index.ts'
 import { microservice } from '../index.ts'
@@ -127,7 +128,7 @@ describe('a random service', () => {
           assert.deepEqual(got, expected)
         }
       ),
-      { numRuns: 100 }
+      { numRuns: isOnPush ? 40 : 500 }
     )
   })
 
@@ -142,7 +143,7 @@ describe('a random service', () => {
         )
         for (const other of others) assert.deepEqual(other, first)
       }),
-      { numRuns: 20 }
+      { numRuns: isOnPush ? 10 : 100 }
     )
   })
 })

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { isOnPush } from '@elysia-microservices/test-support'
 import type { Transport } from '@elysia-microservices/transport'
 import { t } from 'elysia'
 import fc from 'fast-check'
@@ -12,6 +13,8 @@ import { memory, microservice, RpcError } from '../index.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 
 const cleanups = new Cleanups()
+/** How many compositions are tried. */
+const RUNS = isOnPush ? 60 : 600
 afterEach(() => cleanups.run())
 
 class Failed extends Error {
@@ -156,7 +159,7 @@ describe('a service with names that others have, too', () => {
           assert.equal(logged.length, lines)
           await cleanups.run()
         }),
-        { numRuns: way === 'memory' ? 150 : 25 }
+        { numRuns: way === 'memory' ? RUNS : Math.ceil(RUNS / 6) }
       )
     })
 })

@@ -21,7 +21,7 @@ describe('ByteList', () => {
           assert.equal(list.length, 0)
         }
       }),
-      { numRuns: 200 }
+      { numRuns: 50 }
     )
   })
 
@@ -39,7 +39,7 @@ describe('ByteList', () => {
         assert.deepEqual(Buffer.concat(out), Buffer.concat(pieces.filter((piece) => piece !== null)))
         assert.equal(list.length, 0)
       }),
-      { numRuns: 200 }
+      { numRuns: 50 }
     )
   })
 
