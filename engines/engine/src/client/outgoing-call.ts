@@ -28,9 +28,7 @@ export interface OutgoingCall {
 const MAX_REMEMBERED = 1024
 
 /** The fields of a call, or of an event to be stored, that a `CallWriter` needs. */
-type Writable = Pick<PendingCall, 'kind' | 'pattern' | 'data'> & {
-  readonly options?: { readonly headers?: MessageHeaders | undefined } | undefined
-}
+type Writable = Pick<PendingCall, 'kind' | 'pattern' | 'data' | 'headers'>
 
 interface Place {
   readonly address: string
@@ -51,7 +49,7 @@ export class CallWriter {
     const { address, head } = this.#placeOf(call)
     const record = this.#engine.recordOf?.(call.data)
     const data = record === undefined ? call.data : record.data
-    const headers = mergedHeaders(record?.headers, call.options?.headers)
+    const headers = mergedHeaders(record?.headers, call.headers)
     if (headers !== undefined) checkHeaders(this.#engine, headers)
     const input = typeof data === 'object' && data !== null && isStream(data) ? data : undefined
     if (input !== undefined && call.kind === 'event')

@@ -123,9 +123,14 @@ export abstract class PublishingStore<Connection extends Carrier, Event extends 
   }
 
   #outgoing(pattern: Pattern, data: unknown, options: PublishOptions): Event {
-    const { id = this.#newId(), timeout = this.context.timeout, signal, key } = options
+    const { id = this.#newId(), timeout = this.context.timeout, signal, key, headers: own } = options
     try {
-      const { address, head, json, headers } = this.#writer.write({ kind: 'event', pattern, data, options })
+      const { address, head, json, headers } = this.#writer.write({
+        kind: 'event',
+        pattern,
+        data,
+        headers: own
+      })
       const isOwnId = options.id === undefined
       return this.outgoing(
         { pattern: nameOf(pattern), address, id, isOwnId, timeout, signal: signal ?? undefined },

@@ -233,10 +233,10 @@ export class RSocketRequester implements CallSender {
   }
 
   #metadataOf(call: PendingCall): Uint8Array {
-    const { pattern, options } = call
+    const { pattern, options, headers } = call
     const isTold = call.kind !== 'event' && (options?.timeout !== undefined || this.#tellTimeout)
     const route = typeof pattern === 'string' ? pattern : routeOf(pattern)
-    return metadataWriter.write(route, options?.headers, isTold ? this.#left(call) : undefined, call.window)
+    return metadataWriter.write(route, headers, isTold ? this.#left(call) : undefined, call.window)
   }
 
   /** Milliseconds that the other side has for the call; `undefined` for no limit. */

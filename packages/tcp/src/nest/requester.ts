@@ -237,6 +237,6 @@ function dataToJson(data: unknown): string | undefined {
   }
 }
 
-function headersToJson({ options }: PendingCall): string | undefined {
-  return options?.headers === undefined ? undefined : JSON.stringify(options.headers)
+function headersToJson({ headers }: PendingCall): string | undefined {
+  return headers === undefined ? undefined : JSON.stringify(headers)
 }

@@ -406,7 +406,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
     call.retries++
     call.isDelayed = true
     call.failedAt = endpoint
-    const { name: pattern, retries: attempt, options } = call
+    const { name: pattern, retries: attempt, headers } = call
     notices?.tell({
       type: 'retry',
       pattern,
@@ -414,7 +414,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
       attempt,
       delay,
       error,
-      headers: options?.headers
+      headers
     })
     // The listener that got the event may have closed the client, or started many calls.
     this.start(call, delay === 0 ? undefined : now + delay)

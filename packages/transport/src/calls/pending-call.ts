@@ -100,6 +100,11 @@ export abstract class PendingCall implements TableEntry {
     this.window = window
   }
 
+  /** All text that travels beside the data: no transport reads it from the options, so a further option needs one place. */
+  get headers(): MessageHeaders | undefined {
+    return this.options?.headers
+  }
+
   /** The pattern as text, for error messages. */
   get name(): string {
     return nameOf(this.pattern)
