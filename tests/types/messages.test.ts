@@ -192,7 +192,7 @@ const MISTAKES = [
   [
     "(async () => await client.send('users.get', { id: 'a' }))()",
     "await client.send('users.get', { id: 'a' })",
-    'send() makes no call until somebody subscribes: await client.request()'
+    "must not contain a callable 'then' member"
   ],
   ['microservice({})', '{}', "'{}' is not assignable to parameter of type 'MicroserviceOptions'"],
   ["microservice({ transport: 'nats' })", 'transport', '\'"nats"\' is not assignable to type \'"tcp"'],

@@ -12,6 +12,7 @@ export {
   LocalError,
   type Logger,
   MicroserviceError,
+  type Middleware,
   OptionError,
   type Outcome,
   OverloadedError,
@@ -21,6 +22,7 @@ export {
   ProtocolError,
   RejectedError,
   RpcError,
+  type SentMessage,
   TimeoutError,
   UnauthenticatedError,
   ValidationError,
@@ -31,5 +33,7 @@ export {
   connect,
   type UntypedWebClient,
   type WebClientOf,
-  type WebSocketClientOptions
+  type WebSocketClientOptions,
+  type WrapCaller
 } from './client/connect.ts'
+export { middleware } from './client/middleware.ts'

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import '@elysia-microservices/transport/msgpack'
 import { t } from 'elysia'
 import { type Message, memory, microservice, RpcError } from 'elysia-microservices'
-import { isError, type WebClientOf } from './client.ts'
+import { isError, type Middleware, middleware, type SentMessage, type WebClientOf } from './client.ts'
 import { websocket } from './index.ts'
 import { clientOf, type Listening, listen, newApp } from './testing/app.ts'
 
@@ -130,6 +130,20 @@ describe('a client over WebSocket', () => {
       path: 'data.id'
     })
     await assert.rejects(client.request('shop.nothing' as 'shop.fail'), { name: 'PatternNotFoundError' })
+  })
+
+  it('has middleware around requests, streams and events', async () => {
+    await using app = await opened()
+    const seen: string[] = []
+    const watch: Middleware<SentMessage> = (next) => (call) => {
+      seen.push(`${call.kind} ${call.pattern}`)
+      return next(call)
+    }
+    await using client = clientOf<Shop>(app, { wrap: middleware(watch) })
+    assert.equal(await client.request('shop.later', 1), 2)
+    await client.stream('shop.count', 1).next()
+    assert.deepEqual(seen, ['request shop.later', 'stream shop.count'])
+    assert.throws(() => middleware(1 as never), { path: 'middleware[0]' })
   })
 
   it('gets errors as outcomes', async () => {

@@ -98,6 +98,26 @@ describe('client.with()', () => {
     assert.deepEqual(await mine.request('seen'), { 'x-id': '7' })
   })
 
+  it('carries the time and headers of a message to all calls of its handler, also within a generator', async () => {
+    const { client } = await start()
+    const further = client({ forward: ['x-id'] })
+    const transport = memory()
+    const service = microservice({ transport })
+      .derive((message) => ({ seen: further.with({ within: message }) }))
+      .message('asks', async ({ seen }) => [await seen.request('seen'), await seen.request('is short')])
+      .message('asks often', async function* ({ seen }) {
+        yield await seen.request('seen')
+        yield await seen.request('is short')
+      })
+    cleanups.add(await service.listen())
+    const outer = cleanups.add(connect({ transport })).with({ headers: { 'x-id': '7' }, timeout: 5_000 })
+    const expected = [{ 'x-id': '7' }, true]
+    assert.deepEqual(await outer.request('asks'), expected)
+    const often: unknown[] = []
+    for await (const one of outer.stream('asks often')) often.push(one)
+    assert.deepEqual(often, expected)
+  })
+
   it('refuses options that it does not know', async () => {
     const { client } = await start()
     assert.throws(() => client().with({ header: {} } as never), { path: 'options.header' })

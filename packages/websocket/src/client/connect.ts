@@ -1,6 +1,7 @@
 /** `connect()` for pages: the same calls and types as over TCP. */
 import type { AskCredentials, Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
 import {
+  type Caller,
   type CallOptions,
   type ClientContext,
   type ClientTransport,
@@ -25,6 +26,9 @@ import type { Behind } from '../exposing.ts'
 import { WebSocketClient } from './client.ts'
 import { type NewWebSocket, ownWebSocket } from './web-socket.ts'
 
+/** Wraps all calls of a client; made by `middleware()`. */
+export type WrapCaller = (caller: Caller) => Caller
+
 /** Options of a client over WebSocket. */
 export interface WebSocketClientOptions {
   /** The address of the server; in a page it may be a path. Default: `'/rsocket'` on the page's own host. */
@@ -34,6 +38,10 @@ export interface WebSocketClientOptions {
    * before a lost connection is resumed.
    */
   readonly credentials?: Credentials | AskCredentials | undefined
+  /**
+   * Middleware of all calls: `wrap: middleware(log, trace)`, the first one outermost. Default: none.
+   */
+  readonly wrap?: WrapCaller | undefined
   /** Milliseconds within which the answer of a call, or the first value of a stream, must arrive; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
   /** How many milliseconds of its timeout a call may wait for a connection. Default: the timeout. */
@@ -61,6 +69,7 @@ export interface WebSocketClientOptions {
 const DEFAULTS = {
   url: '/rsocket',
   credentials: undefined,
+  wrap: undefined,
   timeout: undefined,
   waitForConnection: undefined,
   connectTimeout: 10_000,
@@ -107,10 +116,11 @@ export function connect<Service, Door = undefined>(
   options?: WebSocketClientOptions
 ): WebClientOf<Service, Door>
 export function connect(options?: WebSocketClientOptions): object {
-  const { logger, timeout, waitForConnection, onStatus, ...init } = checked(options)
+  const { logger, wrap, timeout, waitForConnection, onStatus, ...init } = checked(options)
   return forUsers(
     new WebSocketClient({ ...init, responder: undefined }, contextOf({ logger, timeout, waitForConnection })),
-    onStatus
+    onStatus,
+    wrap
   )
 }
 
@@ -142,8 +152,9 @@ export function checked(options: WebSocketClientOptions | undefined) {
   milliseconds(1, 'options.connectTimeout', all.connectTimeout)
   for (const name of ['timeout', 'waitForConnection'] as const)
     if (all[name] !== undefined) milliseconds(0, `options.${name}`, all[name])
-  if (all.onStatus !== undefined && typeof all.onStatus !== 'function')
-    throw OptionError.expected('options.onStatus', 'a function', all.onStatus)
+  for (const name of ['onStatus', 'wrap'] as const)
+    if (all[name] !== undefined && typeof all[name] !== 'function')
+      throw OptionError.expected(`options.${name}`, 'a function', all[name])
   const dataMimeType = mimeTypeOfCodec(codec)
   if (openCodec(dataMimeType) === undefined)
     throw OptionError.expected('options.codec', codecsInWords(codec), codec)
@@ -173,12 +184,14 @@ export function urlOf(given: string | URL): URL {
 /** Wraps a client for users: only the methods of its public type can be reached. */
 export function forUsers(
   client: PendingCaller & ClientTransport,
-  onStatus: ConnectionListener | undefined
+  onStatus: ConnectionListener | undefined,
+  wrap: WrapCaller = (caller) => caller
 ): UntypedWebClient {
   if (onStatus !== undefined) client.onStatus(onStatus)
+  const caller = wrap(client)
   const request = <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
-    client.request(pattern, data, options) as Promise<Value>
-  const emit: UntypedWebClient['emit'] = (pattern, data, options) => client.emit(pattern, data, options)
+    caller.request(pattern, data, options) as Promise<Value>
+  const emit: UntypedWebClient['emit'] = (pattern, data, options) => caller.emit(pattern, data, options)
   return {
     get status() {
       return client.status
@@ -188,7 +201,7 @@ export function forUsers(
     close: () => client.close(),
     request,
     stream: <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
-      new StreamValues<Value>((receiver) => client.stream(pattern, data, receiver, options)),
+      new StreamValues<Value>((receiver) => caller.stream(pattern, data, receiver, options)),
     emit,
     safe: {
       request: <Value>(...args: Parameters<typeof request>) => safely(() => request<Value>(...args)),

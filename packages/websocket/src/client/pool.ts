@@ -67,6 +67,7 @@ export function connect(options: PoolOptions): object {
     timeout,
     waitForConnection,
     onStatus,
+    wrap,
     url: _,
     ...init
   } = checked({ resume: false, ...others, url: NO_URL })
@@ -105,7 +106,7 @@ export function connect(options: PoolOptions): object {
     },
     context
   )
-  return forUsers(client, onStatus)
+  return forUsers(client, onStatus, wrap)
 }
 
 /** The addresses of the servers, and the URL of each. */
