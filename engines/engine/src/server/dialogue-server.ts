@@ -117,6 +117,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       endedWithin(Promise.resolve(durableEnded), drain)
     ])
     durable?.cut()
+    responder.isOver = true
     await leave(listening)
   }
 

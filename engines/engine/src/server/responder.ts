@@ -45,6 +45,8 @@ export class Responder {
   readonly running = new RunningMessages()
   /** Number of requests that were dropped because their reply address was no inbox. */
   refused = 0
+  /** The service has stopped: no handler begins, although the connection is still closing. */
+  isOver = false
 
   constructor(engine: Engine, dispatcher: Dispatcher, logger: Logger) {
     this.#engine = engine
@@ -54,6 +56,8 @@ export class Responder {
 
   /** Receives a message of a subject: one request, one event, or a batch of requests. */
   receive(connection: OpenConnection, received: Subject, message: Carried): void {
+    // Not acknowledged, so that an engine which keeps messages gives it to another process.
+    if (this.isOver) return
     if (letterAt(message.words) !== TOGETHER) return this.#receiveOne(connection, received, message)
     const { address, reply } = message
     const inbox = reply.slice(0, reply.lastIndexOf('.') + 1)
