@@ -53,5 +53,29 @@ export const KEPT: readonly Kept[] = [
         { at: 1, do: 'request', client: 0, work: 'echo', takes: 0, times: 1, idempotent: false, abort: 0 }
       ]
     }
+  },
+  {
+    fault: 'A call that was cancelled before its connection was there was sent, and said that it had not run',
+    seed: 800_490,
+    plan: {
+      config: { ...PLAIN, clients: 2, delay: 30 },
+      steps: [
+        { at: 0, do: 'request', client: 1, work: 'echo', takes: 0, times: 1, idempotent: false, abort: 22 },
+        { at: 23, do: 'stream', client: 0, source: 'observable', values: 0, take: 1, pause: 0 }
+      ]
+    }
+  },
+  {
+    fault: 'A message that came after its service had stopped was handled, and left a timer',
+    seed: 700_635,
+    plan: {
+      config: { ...PLAIN, carrier: 'kafka', clients: 3, ordered: true },
+      steps: [
+        { at: 16, do: 'still', for: 785 },
+        { at: 196, do: 'lose', end: 'service', n: 0, for: 1 },
+        { at: 233, do: 'restart', service: 0, for: 1 },
+        { at: 240, do: 'channel', client: 0, to: 'total', values: 1, pause: 30 }
+      ]
+    }
   }
 ]

@@ -271,18 +271,6 @@ describe('an RSocket client', () => {
     assert.deepEqual(sent(), ['REQUEST_RESPONSE 1 M'])
   })
 
-  it('counts what waits for the first connection, and says how much that is', async () => {
-    const client = newRsocketClient({ maxUnsent: 350 })
-    void client.caller.request('a', 'b'.repeat(100))
-    const error: Error = await client.caller.request('a', 'b'.repeat(250)).then(
-      () => assert.fail('it was sent'),
-      (reason) => reason
-    )
-    const [, waiting, size] = /^(\d+) bytes .* (\d+) more would/.exec(error.message) ?? []
-    assert.ok(Number(waiting) > 100 && Number(waiting) < 300, error.message)
-    assert.ok(Number(size) > 250 && Number(size) < 400, error.message)
-  })
-
   it('lets callers of events wait while the socket is behind, and until it has caught up', async () => {
     output.isBlocked = true
     const seen = outcome(caller.emit('a', 1))

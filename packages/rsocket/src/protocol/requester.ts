@@ -122,6 +122,9 @@ export class RSocketRequester implements CallSender {
   // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
 
   send(call: PendingCall): void {
+    // A frame that was written cannot be taken back, so a call whose time ends before the connection is there is never
+    // sent.
+    if (this.#wire.isUnopened) return this.calls.wait(call)
     const { kind, data, initialDemand } = call
     if (kind !== 'event' && typeof data === 'object' && data !== null && isStream(data))
       return this.#sendChannel(call, data)
@@ -281,7 +284,7 @@ export class RSocketRequester implements CallSender {
       calls.takeBack(call)
       throw error
     }
-    if (wire.output !== undefined || wire.isDetached) call.mayHaveRun = true
+    call.mayHaveRun = true
     if (type !== FrameType.REQUEST_FNF) return true
     // An event has no answer: it is complete as soon as a socket that is not blocked has taken it.
     if (wire.takesMore) calls.complete(call)
@@ -365,9 +368,9 @@ export class RSocketRequester implements CallSender {
 
   // ── called by the connection ─────────────────────────────────────────────────────────────────────────
 
-  /** The connection is open for the first time, so requests that were written before are sent now. */
+  /** The connection is open: sends the calls that have waited for it. */
   opened(): void {
-    this.calls.haveLeft()
+    this.calls.release()
     this.taken()
   }
 

@@ -7,7 +7,7 @@ import { jsonCodec, PendingCaller } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { NO_LIMITS } from '../limits/server-limits.ts'
 import { describeFrames } from '../testing/describe-frames.ts'
-import { FakeClock } from '../testing/peer.ts'
+import { FakeClock, FakeOutput } from '../testing/peer.ts'
 import { cancel, error, event, payload, request, setup, stream, uint32 } from '../testing/rsocket-frames.ts'
 import { outcomeOf, RecordingReceiver, rsocketClient, rsocketServer, turn } from '../testing/rsocket-peer.ts'
 import { RecordingLogger } from '../testing/service.ts'
@@ -20,6 +20,8 @@ import { Wire } from './wire.ts'
 /** Makes a requester that has already used the sequence number `last`. */
 function requesterFrom(role: 'client' | 'server', last: number) {
   const wire = new Wire(1_000)
+  const output = new FakeOutput()
+  wire.open(output)
   const requester = new RSocketRequester({
     toWireError,
     role,
@@ -34,11 +36,7 @@ function requesterFrom(role: 'client' | 'server', last: number) {
     table: streamTable(role, last)
   })
   const caller = new PendingCaller((call) => requester.calls.start(call), 0)
-  const ids = () => {
-    const sent = describeFrames(wire.bytes.written).map((text) => Number(text.split(' ')[1]))
-    wire.bytes.reset()
-    return sent
-  }
+  const ids = () => describeFrames(output.sent()).map((text) => Number(text.split(' ')[1]))
   return { requester, caller, ids }
 }
 

@@ -47,6 +47,11 @@ export class Wire {
     this.#maxFrameLength = maxFrameLength
   }
 
+  /** Whether there has been no socket yet. */
+  get isUnopened(): boolean {
+    return this.output === undefined && !this.isDetached && !this.isEnded
+  }
+
   /** Whether frames are sent to a socket now. */
   get isConnected(): boolean {
     return this.output !== undefined && !this.isDetached

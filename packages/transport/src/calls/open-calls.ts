@@ -196,14 +196,6 @@ export class OpenCalls implements CallHolder, TimerOwner {
   }
 
   /**
-   * Marks the calls with a number as `mayHaveRun`: the connection is there now, so the requests written before have
-   * left the process.
-   */
-  haveLeft(): void {
-    for (const call of this.#all()) if (call.sequence !== 0 && !this.isWaiting(call)) call.mayHaveRun = true
-  }
-
-  /**
    * Lets a call wait; later the call is passed to `send` again.
    * @param until a time in the clock of the deadlines. Default: the call waits for `release`
    * @param isFirst the client's first connection is being made, which succeeds or fails by itself: `waitForConnection`
