@@ -107,6 +107,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
   #kept: Set<PendingCall> | undefined
   /** Makes the error for calls that start after `close`. */
   #closed: ((mayHaveRun: boolean) => Error) | undefined
+  #endedWaiting = 0
 
   constructor(init: OpenCallsInit) {
     this.#init = init
@@ -126,9 +127,9 @@ export class OpenCalls implements CallHolder, TimerOwner {
     return this.#waiting?.size ?? 0
   }
 
-  /** The last number given to a call. */
+  /** Number of calls that were sent, or ended while they waited. */
   get started(): number {
-    return this.#table.last
+    return this.#table.last + this.#endedWaiting
   }
 
   get isClosed(): boolean {
@@ -435,6 +436,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
     if (call.isSettled) return false
     call.isSettled = true
     const isWaiting = this.#waiting?.delete(call) === true
+    if (isWaiting) this.#endedWaiting++
     if (isTold && !isWaiting && !call.isOver) this.#sender.cancel(call)
     if (call.sequence !== 0) this.#table.delete(call)
     this.#kept?.delete(call)
