@@ -11,10 +11,10 @@ interface Row {
   readonly name: string
   /** Which side has the limit: service or client. */
   readonly of: string
-  readonly byDefault: number
+  readonly byDefault: number | false
 }
 
-type Limits = Readonly<Record<string, number>>
+type Limits = Readonly<Record<string, number | false>>
 
 /**
  * The tables of defaults, imported from the built files: the package does not export them, because users do not need
@@ -30,8 +30,12 @@ async function defaults(): Promise<{ readonly server: Limits; readonly client: L
 function rows(): Row[] {
   const page = readFileSync(join(rootFolder, 'docs/limits.md'), 'utf8')
   const section = /\n## Limits\n([\s\S]*?)\n## /.exec(page)?.[1] ?? ''
-  return [...section.matchAll(/^\| `limits\.(\w+)` \| ([^|]+) \| ([\d,]+)[^|]*\|/gm)].map(
-    ([, name = '', of = '', figure = '']) => ({ name, of, byDefault: Number(figure.replaceAll(',', '')) })
+  return [...section.matchAll(/^\| `limits\.(\w+)` \| ([^|]+) \| ([\d,]+|none)[^|]*\|/gm)].map(
+    ([, name = '', of = '', figure = '']) => ({
+      name,
+      of,
+      byDefault: figure === 'none' ? false : Number(figure.replaceAll(',', ''))
+    })
   )
 }
 

@@ -117,7 +117,7 @@ function overSockets(config: Config, world: World): Carrier {
     service: () =>
       tcp({
         ...place('service'),
-        limits: { inFlight, inFlightPerConnection },
+        limits: { inFlight: inFlight || false, inFlightPerConnection: inFlightPerConnection || false },
         rsocket: { resume }
       } as Parameters<typeof tcp>[0]),
     client: (name) =>

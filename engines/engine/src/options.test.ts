@@ -67,7 +67,7 @@ describe('the address of a server', () => {
 })
 
 it('ids are not kept longer than events, unless these are kept for ever', () => {
-  checkWindow('d', { maxAge: 0, duplicateWindow: 5 })
+  checkWindow('d', { maxAge: false, duplicateWindow: 5 })
   checkWindow('d', { maxAge: 5, duplicateWindow: 5 })
   assert.throws(() => checkWindow('d', { maxAge: 4, duplicateWindow: 5 }), { path: 'd.duplicateWindow' })
 })

@@ -6,7 +6,8 @@ import {
   mustBeOneOf,
   mustHaveOnly,
   OptionError,
-  type OptionRow
+  type OptionRow,
+  unlessFalse
 } from '@elysia-microservices/transport/kit'
 
 /** The processes of a service that get an event: `events` of an engine. */
@@ -36,23 +37,23 @@ export const TLS: OptionRow<object> = {
  * away from a silent process.
  */
 export const STORAGE = {
-  maxAge: { byDefault: 7 * 24 * 60 * 60 * 1_000, check: checkAge },
+  maxAge: { byDefault: 7 * 24 * 60 * 60 * 1_000, check: unlessFalse(checkAge) },
   duplicateWindow: { byDefault: 120_000, check: mustBeMilliseconds(100) },
   ackWait: { byDefault: 30_000, check: mustBeMilliseconds(500) }
 } as const
 
 /** Checks an age, which may be longer than a timer can be. */
 function checkAge(path: string, value: unknown): void {
-  atLeast(0, path, value)
+  atLeast(1, path, value)
   if (!Number.isSafeInteger(value)) throw OptionError.expected(path, 'a whole number of milliseconds', value)
 }
 
 /** @throws {OptionError} ids would be stored longer than their events */
 export function checkWindow(
   path: string,
-  { maxAge, duplicateWindow }: { readonly maxAge: number; readonly duplicateWindow: number }
+  { maxAge, duplicateWindow }: { readonly maxAge: number | false; readonly duplicateWindow: number }
 ): void {
-  if (maxAge !== 0 && maxAge < duplicateWindow)
+  if (maxAge !== false && maxAge < duplicateWindow)
     throw new OptionError(`${path}.duplicateWindow`, `${path}.duplicateWindow must not be longer than maxAge`)
 }
 

@@ -256,7 +256,7 @@ for (const [socketsName, sockets] of SOCKETS) {
           assert.deepEqual([reason.name, reason.mayHaveRun], ['OverloadedError', false])
           assert.match(reason.message, /limits\.sendBuffer allows \(1000\)/)
         }
-        const free = connectTo(server.address!.port, { limits: { sendBuffer: 0 } })
+        const free = connectTo(server.address!.port, { limits: { sendBuffer: false } })
         const long = 'x'.repeat(2_000)
         assert.equal(await free.request('echo', long), long)
       })

@@ -150,6 +150,7 @@ export {
   type OptionRow,
   type OptionTable,
   readTable,
+  unlessFalse,
   withDefaults,
   withoutUndefined
 } from './options.ts'

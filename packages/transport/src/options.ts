@@ -176,6 +176,20 @@ export function mustBeMilliseconds(least: number): OptionCheck {
   return (path, value) => milliseconds(least, path, value)
 }
 
+/** Makes a check that also accepts `false`, which means no limit. */
+export function unlessFalse(check: OptionCheck): OptionCheck {
+  return (path, value) => {
+    if (value === false) return
+    try {
+      check(path, value)
+    } catch (error) {
+      throw error instanceof OptionError
+        ? new OptionError(path, `${error.message}; false means no limit`)
+        : error
+    }
+  }
+}
+
 /** Makes a check of a whole number within limits. */
 // @__NO_SIDE_EFFECTS__
 export function mustBeWhole(least: number, most: number): OptionCheck {

@@ -16,6 +16,7 @@ import {
   type OptionTable,
   type Pattern,
   readTable,
+  unlessFalse,
   withDefaults
 } from '@elysia-microservices/transport/kit'
 import { exposedRoutes } from './server/exposed.ts'
@@ -56,10 +57,10 @@ export interface WebSocketLimits {
   /** Largest number of open connections; further ones are answered with 503. Default: 10,000. */
   readonly connections?: number | undefined
   /**
-   * Largest number of open connections from one address; 0 for no limit. Behind a proxy all connections have the
-   * proxy's address. Default: 0.
+   * Largest number of open connections from one address. Behind a proxy all connections have the proxy's address.
+   * Default: `false`, no limit.
    */
-  readonly connectionsPerAddress?: number | undefined
+  readonly connectionsPerAddress?: number | false | undefined
   /**
    * Largest number of open connections of one user, if `authenticate` names users; further ones are refused in
    * SETUP. Default: 32.
@@ -87,13 +88,13 @@ export interface WebSocketLimits {
   readonly handshake?: number | undefined
   /** Milliseconds without progress after which an incomplete message ends its connection. Default: 10,000. */
   readonly incompleteMessage?: number | undefined
-  /** Milliseconds without traffic, including keepalive, after which a connection is closed. Default: 300,000. */
-  readonly idle?: number | undefined
+  /** Milliseconds without traffic, including keepalive, after which a connection is closed; `false`: never. Default: 300,000. */
+  readonly idle?: number | false | undefined
   /**
    * Milliseconds, varied by a tenth, after which a client is told to connect again, with new credentials. Its open
-   * requests and streams end on the old connection. 0: never. Default: 0.
+   * requests and streams end on the old connection. Default: `false`, never.
    */
-  readonly age?: number | undefined
+  readonly age?: number | false | undefined
 }
 
 /** Options of `websocket()`. */
@@ -125,7 +126,7 @@ const MEBIBYTE = 1024 * 1024
 /** The limits, with their defaults and checks. */
 export const WEBSOCKET_LIMITS = {
   connections: { byDefault: 10_000, check: mustBeAtLeast(1) },
-  connectionsPerAddress: { byDefault: 0, check: mustBeAtLeast(0) },
+  connectionsPerAddress: { byDefault: false, check: unlessFalse(mustBeAtLeast(1)) },
   connectionsPerUser: { byDefault: 32, check: mustBeAtLeast(1) },
   inFlightPerConnection: { byDefault: 64, check: mustBeAtLeast(1) },
   streams: { byDefault: 32, check: mustBeAtLeast(1) },
@@ -135,8 +136,8 @@ export const WEBSOCKET_LIMITS = {
   headerSize: { byDefault: 8 * 1024, check: mustBeAtLeast(1) },
   handshake: { byDefault: 5_000, check: mustBeMilliseconds(1) },
   incompleteMessage: { byDefault: 10_000, check: mustBeMilliseconds(1) },
-  idle: { byDefault: 300_000, check: mustBeMilliseconds(0) },
-  age: { byDefault: 0, check: mustBeMilliseconds(0) }
+  idle: { byDefault: 300_000, check: unlessFalse(mustBeMilliseconds(1)) },
+  age: { byDefault: false, check: unlessFalse(mustBeMilliseconds(1)) }
 } as const satisfies OptionTable<WebSocketLimits>
 
 /** The other options, with their defaults and checks. */
@@ -155,7 +156,8 @@ export interface CheckedOptions
   /** The exposed patterns as routes. */
   readonly expose: readonly string[]
   readonly resume: Required<ServerResumeOptions> | undefined
-  readonly limits: FromTable<WebSocketLimits, typeof WEBSOCKET_LIMITS>
+  /** 0 means no limit. */
+  readonly limits: { readonly [Name in keyof WebSocketLimits]-?: number }
 }
 
 /** Checks the options, and fills in defaults. @throws {OptionError} an option has a wrong value or an unknown name */
@@ -169,7 +171,12 @@ export function webSocketOptions(given: WebSocketOptions): CheckedOptions {
       resume === false
         ? undefined
         : withDefaults('options.resume', resume === true ? {} : resume, SERVER_RESUME_DEFAULTS),
-    limits: readTable('options.limits', all.limits, WEBSOCKET_LIMITS)
+    limits: Object.fromEntries(
+      Object.entries(readTable('options.limits', all.limits, WEBSOCKET_LIMITS)).map(([name, limit]) => [
+        name,
+        Number(limit)
+      ])
+    )
   } as CheckedOptions
 }
 

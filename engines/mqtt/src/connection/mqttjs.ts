@@ -69,12 +69,17 @@ function settingsOf(
         payload: Buffer.from(JSON.stringify({ pattern: will.pattern, data: will.data })),
         qos: 1 as const,
         retain: will.retain ?? false,
-        properties: { willDelayInterval: will.delay ?? 0 }
+        properties: { willDelayInterval: seconds(will.delay) }
       }
     }),
     // A will with a delay needs a session that lasts as long.
-    properties: { sessionExpiryInterval: will?.delay ?? 0 }
+    properties: { sessionExpiryInterval: seconds(will?.delay) }
   }
+}
+
+/** MQTT has whole seconds. */
+function seconds(milliseconds = 0): number {
+  return Math.ceil(milliseconds / 1_000)
 }
 
 class Connection implements DriverConnection {

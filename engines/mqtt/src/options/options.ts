@@ -29,8 +29,8 @@ export interface MqttWill {
   /** Whether the server keeps the event for clients that subscribe later. Default: false. */
   readonly retain?: boolean | undefined
   /**
-   * Seconds until the event is published; the server does not publish it if the connection is restored before.
-   * Default: 0.
+   * Milliseconds until the event is published; the server does not publish it if the connection is restored before. MQTT
+   * counts in seconds, so the time is rounded up. Default: 0.
    */
   readonly delay?: number | undefined
 }
@@ -90,7 +90,7 @@ export const MQTT_WILL = {
   pattern: { check: mustBe('a text', (value) => typeof value === 'string'), isNeeded: true },
   data: {},
   retain: { byDefault: false, check: mustBeBoolean },
-  delay: { byDefault: 0, check: mustBeWhole(0, 2 ** 32 - 1) }
+  delay: { byDefault: 0, check: mustBeWhole(0, (2 ** 32 - 1) * 1_000) }
 } as const satisfies OptionTable<MqttWill>
 
 /** The table of all options. */

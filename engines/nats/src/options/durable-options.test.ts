@@ -18,7 +18,7 @@ describe('the option durable of nats()', () => {
     [{ storrage: 'file' }, 'options.durable.storrage', /did you mean options.durable.storage/],
     [{ storage: 'disk' }, 'options.durable.storage', /'file' or 'memory'/],
     [{ replicas: 0 }, 'options.durable.replicas', /1 to 5/],
-    [{ maxAge: -1 }, 'options.durable.maxAge', /0 or more/],
+    [{ maxAge: 0 }, 'options.durable.maxAge', /1 or more, but is 0; false means no limit/],
     [{ maxAge: 1_000 }, 'options.durable.duplicateWindow', /longer than maxAge/],
     [{ ackWait: 10 }, 'options.durable.ackWait', /from 500/],
     [{ stream: { name: 'a b', subjects: ['a'] } }, 'options.durable.stream.name', /letters/],

@@ -8,6 +8,7 @@ import {
   mustBeWhole,
   type OptionTable,
   readTable,
+  unlessFalse,
   withoutUndefined
 } from '@elysia-microservices/transport/kit'
 
@@ -22,10 +23,10 @@ export interface NatsDurableOptions {
   readonly storage?: 'file' | 'memory' | undefined
   /** Servers of a cluster that each keep a copy. Default: 1. */
   readonly replicas?: number | undefined
-  /** Milliseconds for which events are kept, whether or not they were handled; 0: for ever. Default: 7 days. */
-  readonly maxAge?: number | undefined
-  /** The size of a stream in bytes; a full stream stores no more events. 0: no limit. Default: 0. */
-  readonly maxBytes?: number | undefined
+  /** Milliseconds for which events are kept, whether or not they were handled; `false`: for ever. Default: 7 days. */
+  readonly maxAge?: number | false | undefined
+  /** The size of a stream in bytes; a full stream stores no more events. Default: `false`, no limit. */
+  readonly maxBytes?: number | false | undefined
   /** Milliseconds within which an event with the same id is not stored again. Default: 120,000. */
   readonly duplicateWindow?: number | undefined
   /**
@@ -52,11 +53,16 @@ export const NATS_DURABLE = {
   replicas: { byDefault: 1, check: mustBeWhole(1, 5) },
   ...STORAGE,
   // Numbers in JSON are exact up to 2 ** 53 only, and NATS counts in nanoseconds.
-  maxBytes: { byDefault: 0, check: mustBeAtLeast(0) }
+  maxBytes: { byDefault: false, check: unlessFalse(mustBeAtLeast(1)) }
 } as const satisfies OptionTable<NatsDurableOptions>
 
 /** The checked options. `set` has the options that the user has set: only these are compared with existing streams. */
-export interface DurableStorage extends FromTable<NatsDurableOptions, typeof NATS_DURABLE> {
+export interface DurableStorage
+  extends Omit<FromTable<NatsDurableOptions, typeof NATS_DURABLE>, 'maxAge' | 'maxBytes'> {
+  /** 0: for ever. */
+  readonly maxAge: number
+  /** 0: no limit. */
+  readonly maxBytes: number
   readonly set: ReadonlySet<string>
 }
 
@@ -64,7 +70,12 @@ export interface DurableStorage extends FromTable<NatsDurableOptions, typeof NAT
 export function durableStorage(given: NatsDurableOptions = {}): DurableStorage {
   const storage = readTable('options.durable', given, NATS_DURABLE)
   checkWindow('options.durable', storage)
-  return { ...storage, set: new Set(Object.keys(withoutUndefined(given))) }
+  return {
+    ...storage,
+    maxAge: Number(storage.maxAge),
+    maxBytes: Number(storage.maxBytes),
+    set: new Set(Object.keys(withoutUndefined(given)))
+  }
 }
 
 function isStreamName(value: unknown): boolean {

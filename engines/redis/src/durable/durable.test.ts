@@ -105,7 +105,7 @@ describe('the option durable of redis()', () => {
 
   for (const [options, path, message] of [
     [{ maxage: 1 }, 'options.durable.maxage', /did you mean options.durable.maxAge/],
-    [{ maxAge: -1 }, 'options.durable.maxAge', /0 or more/],
+    [{ maxAge: 0 }, 'options.durable.maxAge', /1 or more, but is 0; false means no limit/],
     [{ maxAge: 200_000.5 }, 'options.durable.maxAge', /a whole number/],
     [{ maxAge: 1_000 }, 'options.durable.duplicateWindow', /longer than maxAge/],
     [{ duplicateWindow: 1 }, 'options.durable.duplicateWindow', /from 100/],

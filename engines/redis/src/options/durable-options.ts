@@ -4,8 +4,8 @@ import { type FromTable, mustBeWhole, type OptionTable, readTable } from '@elysi
 
 /** How durable events are stored in Redis Streams. */
 export interface RedisDurableOptions {
-  /** Milliseconds for which events are kept, whether or not they were handled; 0: for ever. Default: 7 days. */
-  readonly maxAge?: number | undefined
+  /** Milliseconds for which events are kept, whether or not they were handled; `false`: for ever. Default: 7 days. */
+  readonly maxAge?: number | false | undefined
   /** Milliseconds within which an event with the same id is not stored again. Default: 120,000. */
   readonly duplicateWindow?: number | undefined
   /**
@@ -27,11 +27,14 @@ export const REDIS_DURABLE = {
 } as const satisfies OptionTable<RedisDurableOptions>
 
 /** The checked options, with their defaults. */
-export type DurableStorage = FromTable<RedisDurableOptions, typeof REDIS_DURABLE>
+export type DurableStorage = Omit<FromTable<RedisDurableOptions, typeof REDIS_DURABLE>, 'maxAge'> & {
+  /** 0: for ever. */
+  readonly maxAge: number
+}
 
 /** @throws {OptionError} an option is invalid */
 export function durableStorage(given: RedisDurableOptions | undefined): DurableStorage {
   const storage = readTable('options.durable', given, REDIS_DURABLE)
   checkWindow('options.durable', storage)
-  return storage
+  return { ...storage, maxAge: Number(storage.maxAge) }
 }

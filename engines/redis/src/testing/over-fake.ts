@@ -37,7 +37,7 @@ export class OverFake {
 
   /** Options with which events are kept for ever: the time of the server is not the time of this process. */
   optionsOf(storage: RedisDurableOptions = {}): CheckedOptions {
-    return redisOptions({ durable: { maxAge: 0, ...storage } })
+    return redisOptions({ durable: { maxAge: false, ...storage } })
   }
 
   async connect(

@@ -16,7 +16,7 @@ const NONE = Number.POSITIVE_INFINITY
 describe('limits', () => {
   it('are by default what the documentation says', () => {
     assert.deepEqual(clientLimits(undefined), { ...ofConnections, streamBuffer: MEBIBYTE })
-    assert.equal(clientLimits({ streamBuffer: 0 }).streamBuffer, NONE)
+    assert.equal(clientLimits({ streamBuffer: false }).streamBuffer, NONE)
     assert.deepEqual(serverLimits(undefined), {
       ...ofConnections,
       connections: 65_536,
@@ -36,10 +36,10 @@ describe('limits', () => {
   const sizes = ['receiveBuffer', 'sendBuffer', 'messageSize'] as const
   const times = ['idle', 'silence', 'age', 'handshake', 'incompleteMessage'] as const
   for (const name of [...numbers, ...sizes, ...times])
-    it(`${name} may be 0 or more, and nothing else`, () => {
+    it(`${name} may be 1 or more, or false for no limit, and nothing else`, () => {
       assert.equal(serverLimits({ [name]: 1 })[name], 1)
-      assert.equal(serverLimits({ [name]: 0 })[name], times.includes(name as never) ? 0 : NONE)
-      for (const wrong of [-1, Number.NaN, '1', null])
+      assert.equal(serverLimits({ [name]: false })[name], times.includes(name as never) ? 0 : NONE)
+      for (const wrong of [0, -1, Number.NaN, '1', null])
         assert.throws(() => serverLimits({ [name]: wrong }), {
           name: 'OptionError',
           path: `options.limits.${name}`
@@ -61,6 +61,7 @@ describe('limits.inFlight', () => {
     ['fast', ''],
     [true, ''],
     [-1, ''],
+    [0, ''],
     [{ min: 0 }, '.min'],
     [{ min: 5, max: 4 }, '.max'],
     [{ min: 5, initial: 4 }, '.initial'],
@@ -77,11 +78,11 @@ describe('limits.inFlight', () => {
   it('is told with all it may be', () => {
     for (const inFlight of [null, 'fast', true])
       assert.throws(() => serverLimits({ inFlight: inFlight as never }), {
-        message: /a number, 'adaptive' or \{ initial, min, max \}/
+        message: /a number, false, 'adaptive' or \{ initial, min, max \}/
       })
   })
 
-  for (const inFlight of [0, 1, 'adaptive', {}, { max: 3 }, { min: 3, max: 3, initial: 3 }] as const) {
+  for (const inFlight of [false, 1, 'adaptive', {}, { max: 3 }, { min: 3, max: 3, initial: 3 }] as const) {
     it(`may be ${JSON.stringify(inFlight)}`, () => {
       serverOptions({ port: 0, limits: { inFlight } })
     })
