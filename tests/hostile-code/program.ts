@@ -117,7 +117,7 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
     const client = connect({
       transport: far(token),
       logger: loggerTo([]),
-      answers: hostileService(memory(), loggerTo([])),
+      service: hostileService(memory(), loggerTo([])),
       ...options
     })
     clients.push(client)

@@ -24,7 +24,10 @@ export interface Peer {
    * if the peer sends no name, as programs that use Nest.
    */
   readonly name?: string | undefined
-  /** Makes calls to the peer; `undefined` on Nest's wire, which does not allow such calls. */
+  /**
+   * Makes calls to the peer, in the form that transports use; `undefined` on Nest's wire, which does not allow such calls.
+   * `callsTo(peer)` of `elysia-microservices/client` has the calls of a client.
+   */
   readonly caller: Caller | undefined
   /** Cuts the connection at once, as if the network had failed; unsent bytes are lost. */
   disconnect(): void

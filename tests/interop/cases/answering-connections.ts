@@ -24,7 +24,7 @@ export const answeringConnections = {
   'asks our client, on the connection that was made to it': async (given: Case) => {
     const told = new Values<unknown>()
     const { connection } = await given.connected({
-      answers: microservice({ transport: 'tcp' })
+      service: microservice({ transport: 'tcp' })
         .message('who', ({ pattern, data }) => ({ route: pattern, data }))
         .event('news', ({ data }) => told.put(data))
     })

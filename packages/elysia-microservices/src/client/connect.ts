@@ -72,8 +72,11 @@ export interface ClientOptions {
    * `['x-request-id']`. The headers of a call itself take precedence. Default: none.
    */
   readonly forward?: readonly string[] | undefined
-  /** A service that answers calls from the server (RSocket only). Default: none. */
-  readonly answers?: object | undefined
+  /**
+   * The service that answers calls from the server (RSocket only), which makes them with `callsTo(peer)`. It need not
+   * listen. Default: none.
+   */
+  readonly service?: object | undefined
   /** Called at each connection, connection attempt, ejection and retry. */
   readonly onStatus?: ConnectionListener | undefined
   /** Receives failures that no caller can be told of. Default: the console. */
@@ -106,7 +109,7 @@ const NAMES = [
   'headers',
   'wrap',
   'forward',
-  'answers',
+  'service',
   'onStatus',
   'logger'
 ] as const
@@ -139,7 +142,7 @@ export function connect(options: ConnectOptions = {}): object {
     headers,
     wrap = [],
     forward = [],
-    answers,
+    service,
     onStatus,
     logger: given = consoleLogger
   } = own
@@ -164,7 +167,7 @@ export function connect(options: ConnectOptions = {}): object {
     timeout: timeout ?? DEFAULT_TIMEOUT,
     waitForConnection,
     tellTimeout: timeout !== undefined,
-    dispatcher: answers === undefined ? undefined : dispatcherOf(answers)
+    dispatcher: service === undefined ? undefined : dispatcherOf(service)
   })
   if (onStatus !== undefined) client.onStatus(onStatus)
   for (const middleware of wrap) middleware.attach?.(client)

@@ -44,6 +44,7 @@ export {
   ValidationError,
   type ValidationIssue
 } from '@elysia-microservices/transport'
+export { callsTo } from './calls-to.ts'
 export type {
   CallsTo,
   Client,
