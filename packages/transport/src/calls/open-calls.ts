@@ -127,9 +127,9 @@ export class OpenCalls implements CallHolder, TimerOwner {
     return this.#waiting?.size ?? 0
   }
 
-  /** Number of calls that were sent, or ended while they waited. */
+  /** Number of calls that were sent, wait, or ended while they waited. */
   get started(): number {
-    return this.#table.last + this.#endedWaiting
+    return this.#table.last + this.waiting + this.#endedWaiting
   }
 
   get isClosed(): boolean {
