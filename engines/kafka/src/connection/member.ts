@@ -168,7 +168,7 @@ export class Member {
 
   #next(delay: number): void {
     this.#cancel?.()
-    if (this.#isOver) return
+    if (this.#isOver || this.group.cluster.isClosed) return
     if (this.#beating !== undefined && delay === 0) {
       this.#isAgainWanted = true
       return

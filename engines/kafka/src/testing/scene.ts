@@ -59,7 +59,8 @@ export class Scene {
   readonly cluster: FakeCluster
   readonly lines: string[] = []
   readonly #options: Pick<KafkaOptions, 'partitions' | 'readUncommitted'>
-  readonly #processes: Process[] = []
+  readonly #consumers: KafkaConsumer[] = []
+  readonly #connections: KafkaConnection[] = []
   #published = 0
 
   constructor({ partitions = 1, readUncommitted = false, ...options }: SceneOptions = {}) {
@@ -82,7 +83,9 @@ export class Scene {
       failed: (error) => void this.lines.push(String(error)),
       ended() {}
     }
-    return KafkaConnection.open(this.cluster.driver, options, 'test', listener)
+    const connection = await KafkaConnection.open(this.cluster.driver, options, 'test', listener)
+    this.#connections.push(connection)
+    return connection
   }
 
   /** Starts a process of a group. */
@@ -119,12 +122,11 @@ export class Scene {
       store.close()
       await connection.close()
     }
-    const process = { consumer, connection, begun, stop }
-    this.#processes.push(process)
+    this.#consumers.push(consumer)
     await store.attach(connection)
     await consumer.start(connection)
     await this.settled()
-    return process
+    return { consumer, connection, begun, stop }
   }
 
   /** Resolves when nothing moves any more, except what waits for the clock. */
@@ -187,10 +189,8 @@ export class Scene {
   }
 
   async close(): Promise<void> {
-    for (const { consumer, connection } of this.#processes) {
-      consumer.cut()
-      await connection.cluster.close()
-    }
+    for (const consumer of this.#consumers) consumer.cut()
+    for (const { cluster } of this.#connections) await cluster.close()
   }
 }
 
