@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { partsOfPages, withPart } from '../engines/docs.ts'
 
+const parts = await partsOfPages()
+
 describe('what the documentation says of engines', () => {
-  for (const part of partsOfPages())
+  for (const part of parts)
     it(`is up to date: ${part.name} in ${part.page}`, () => {
       const { is, shouldBe } = withPart(part)
       assert.equal(is, shouldBe, 'run `bun tests/engines/docs.ts --write`')

@@ -1,5 +1,5 @@
 /**
- * The parts of the documentation that are generated from the list of engines. A test compares them; `bun
+ * The parts of the documentation that are generated from the list of engines and from the tables of options. A test compares them; `bun
  * tests/engines/docs.ts --write` writes them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { has, NEEDS, type Need } from '@elysia-microservices/engine-tests'
 import { tcp } from 'elysia-microservices/tcp'
 import { rootFolder } from '../workspace.ts'
 import { ENGINES } from './engines.ts'
+import { wordsTable } from './words.ts'
 
 /**
  * The rows of the table: all needs except two that users know: that there is a server, and that strangers share it.
@@ -45,10 +46,11 @@ interface Part {
 }
 
 /** All generated parts. */
-export function partsOfPages(): readonly Part[] {
+export async function partsOfPages(): Promise<readonly Part[]> {
   const example = readFileSync(join(rootFolder, 'tests/engines/hub-engine.ts'), 'utf8')
   return [
     { page: 'docs/nats.md', name: 'traits', text: traitsTable() },
+    { page: 'docs/services.md', name: 'words', text: await wordsTable() },
     { page: 'docs/engines.md', name: 'example', text: `\`\`\`ts\n${example}\`\`\`` }
   ]
 }
@@ -64,4 +66,4 @@ export function withPart({ page, name, text }: Part): { readonly is: string; rea
 }
 
 if (process.argv.includes('--write'))
-  for (const part of partsOfPages()) writeFileSync(join(rootFolder, part.page), withPart(part).shouldBe)
+  for (const part of await partsOfPages()) writeFileSync(join(rootFolder, part.page), withPart(part).shouldBe)

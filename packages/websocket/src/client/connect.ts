@@ -66,7 +66,8 @@ export interface WebSocketClientOptions {
   readonly WebSocket?: object | undefined
 }
 
-const DEFAULTS = {
+/** The options of a client, with their defaults. */
+export const CLIENT_DEFAULTS = {
   url: '/rsocket',
   credentials: undefined,
   wrap: undefined,
@@ -148,7 +149,7 @@ export function checked(options: WebSocketClientOptions | undefined) {
     resume,
     WebSocket: type,
     ...all
-  } = withDefaults('options', options, DEFAULTS)
+  } = withDefaults('options', options, CLIENT_DEFAULTS)
   milliseconds(1, 'options.connectTimeout', all.connectTimeout)
   for (const name of ['timeout', 'waitForConnection'] as const)
     if (all[name] !== undefined) milliseconds(0, `options.${name}`, all[name])
