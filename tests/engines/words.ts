@@ -106,7 +106,9 @@ export async function optionNames(): Promise<Readonly<Record<TransportName, read
       return [transport, [...new Set(names.flat())].filter((name) => !OF_CONNECT.includes(name))] as const
     })
   )
-  return Object.fromEntries(all) as Record<TransportName, readonly string[]>
+  return Object.fromEntries(all) as Readonly<Record<string, readonly string[]>> as Readonly<
+    Record<TransportName, readonly string[]>
+  >
 }
 
 async function namesIn(file: string, table: string): Promise<readonly string[]> {
