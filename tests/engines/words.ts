@@ -30,7 +30,7 @@ interface Thing {
   readonly thing: string
   /** The word that every transport has for the thing, if it has the thing. */
   readonly word: string
-  /** What has to be used besides this word or in place of it: words that people copy from Nest, a driver or a protocol. */
+  /** Words besides this word or in place of it, which people copy from Nest, a driver or a protocol. */
   readonly also?: Partial<Record<TransportName, readonly string[]>>
   /** Transports in which the word is that of another thing. */
   readonly not?: readonly TransportName[]
