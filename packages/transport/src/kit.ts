@@ -19,7 +19,7 @@ export { type Adapt, adaptedCaller, adaptedPublish, inTurn } from './calls/adapt
 export { checkedDefaults, defaulting } from './calls/call-defaults.ts'
 export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'
 export { DeadlineTimer } from './calls/deadline-timer.ts'
-export { drained } from './calls/drained.ts'
+export { drained, refuseCall } from './calls/drained.ts'
 export { INPUT_REFUSED, INPUT_WINDOW, InputStream } from './calls/input-stream.ts'
 export {
   type CallSender,

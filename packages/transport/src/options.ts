@@ -82,24 +82,17 @@ export type Filled<Options, Defaults> = {
     : Key]?: Options[Key]
 }
 
-/** Names that other libraries have for an option, and that look like another option: `ssl` is not `sasl`. */
-const SAME: Readonly<Record<string, string>> = {
-  __proto__: null,
-  ssl: 'tls',
-  timeout: 'connectTimeout',
-  urls: 'url',
-  servers: 'url',
-  brokers: 'url',
-  endpoints: 'url',
-  queue: 'group',
-  queueGroup: 'group',
-  connectionName: 'clientName',
-  clientId: 'clientName',
-  name: 'clientName',
-  user: 'username',
-  pass: 'password',
-  replyTopics: 'replyTo'
-} as never
+/** The names that other libraries have for an option, some of which look like another option: `ssl` is not `sasl`. */
+const SAME: Readonly<Record<string, string | undefined>> = {
+  tls: 'ssl',
+  connectTimeout: 'timeout',
+  url: 'urls servers brokers endpoints',
+  group: 'queue queueGroup',
+  clientName: 'connectionName clientId name',
+  username: 'user',
+  password: 'pass',
+  replyTo: 'replyTopics'
+}
 
 /** @throws {OptionError} `given` is not an object, or has an unknown name */
 export function checkNames(path: string, given: unknown, known: readonly string[]): asserts given is object {
@@ -107,7 +100,7 @@ export function checkNames(path: string, given: unknown, known: readonly string[
     throw OptionError.expected(path, 'an object of options', given)
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || known.includes(name)) continue
-    const near = SAME[name] !== undefined && known.includes(SAME[name]) ? SAME[name] : nearest(name, known)
+    const near = known.find((own) => SAME[own]?.split(' ').includes(name)) ?? nearest(name, known)
     const hint = near === undefined ? `there are ${known.join(', ')}` : `did you mean ${path}.${near}?`
     throw new OptionError(`${path}.${name}`, `${path}.${name} is not an option; ${hint}`)
   }
@@ -125,7 +118,7 @@ export const LONGEST_TIME = 2 ** 31 - 1
 /** @throws {OptionError} the value is not a time that a timer can have, or less than `least` */
 export function milliseconds(least: number, path: string, value: unknown): void {
   if (typeof value === 'number' && value >= least && value <= LONGEST_TIME) return
-  throw OptionError.expected(path, `milliseconds, from ${least} to ${LONGEST_TIME} (24.8 days)`, value)
+  throw OptionError.expected(path, `milliseconds from ${least} to 24.8 days`, value)
 }
 
 /** Makes a check. `words` describe the right value in the error. */

@@ -234,8 +234,8 @@ export interface ClientTransport extends Caller {
   readonly durable?: DurableCaller | undefined
   /** Number of calls that have not ended; missing in clients of pages, which do not drain. */
   readonly inFlight?: number
-  /** Fails calls that are made from now on, as `close()` does, and leaves those in flight. */
-  refuse(): void
+  /** Fails calls that are made from now on, and leaves those in flight; missing in clients of pages. */
+  refuse?(): void
   /** Passes all events of the client to a listener from now on. Returns a function that removes the listener. */
   onStatus(listener: ConnectionListener): () => void
   /** Connects now. Rejects with a `ConnectionError` if that fails. */

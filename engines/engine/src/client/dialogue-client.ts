@@ -15,6 +15,7 @@ import {
   PendingCaller,
   quietLog,
   RetryPolicy,
+  refuseCall,
   StreamTable
 } from '@elysia-microservices/transport/kit'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
@@ -100,6 +101,10 @@ export class DialogueClient<Connection extends Carrier>
 
   get inFlight(): number {
     return this.#calls.inFlight
+  }
+
+  refuse(): void {
+    this.start = refuseCall
   }
 
   onStatus(listener: ConnectionListener): () => void {

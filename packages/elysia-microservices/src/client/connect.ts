@@ -232,7 +232,7 @@ class TransportClient extends Calls implements UntypedStoringClient {
 
   async close({ drain = 0 }: CloseOptions = {}): Promise<void> {
     if (drain !== 0) {
-      this.#transport.refuse()
+      this.#transport.refuse?.()
       this.#publishing.refuse()
       await drained(() => (this.#transport.inFlight ?? 0) + this.#publishing.inFlight, drain)
     }

@@ -5,7 +5,8 @@ import {
   type ClientTransport,
   type ConnectionListener,
   Notices,
-  PendingCaller
+  PendingCaller,
+  refuseCall
 } from '@elysia-microservices/transport/kit'
 import { type NewProtocol, Pool, type PoolOptions } from './pool.ts'
 
@@ -40,6 +41,10 @@ export class PoolClient extends PendingCaller implements ClientTransport {
 
   get inFlight(): number {
     return this.#pool.inFlight
+  }
+
+  refuse(): void {
+    this.start = refuseCall
   }
 
   onStatus(listener: ConnectionListener): () => void {

@@ -1,6 +1,6 @@
 /** The one place where a request, a stream or an event becomes a `PendingCall`. */
 import type { Caller, CallOptions, CallReceiver, EmitOptions, StreamCall, StreamOptions } from '../call.ts'
-import { ConnectionError, noteCall, unsendable } from '../errors/index.ts'
+import { noteCall, unsendable } from '../errors/index.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
 import { type PendingCall, PendingRequest, PendingStream, WINDOW_BYTES } from './pending-call.ts'
 import { inheritedOptions } from './within.ts'
@@ -10,7 +10,8 @@ export const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
 
 /** A caller that makes `PendingCall`s and passes them to `start`. */
 export class PendingCaller implements Caller {
-  #start: (call: PendingCall) => void
+  /** Sends a call. A client that drains replaces it. */
+  protected start: (call: PendingCall) => void
   readonly #timeout: number
   readonly #window: number
 
@@ -20,20 +21,15 @@ export class PendingCaller implements Caller {
    * @param window bytes of a stream that are requested ahead of its reader
    */
   constructor(start: (call: PendingCall) => void, timeout: number, window = WINDOW_BYTES) {
-    this.#start = start
+    this.start = start
     this.#timeout = timeout
     this.#window = window
-  }
-
-  /** Fails calls that are made from now on, and leaves those in flight. */
-  refuse(): void {
-    this.#start = (call) => call.fail(ConnectionError.closed(false))
   }
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
     return new Promise((resolve) => {
       const own = options && this.#own(pattern, options)
-      this.#start(new PendingRequest(pattern, 'request', data, own, resolve))
+      this.start(new PendingRequest(pattern, 'request', data, own, resolve))
     })
   }
 
@@ -46,14 +42,14 @@ export class PendingCaller implements Caller {
       receiver.error(unsendable(error))
       return NO_CALL
     }
-    this.#start(call)
+    this.start(call)
     return call
   }
 
   emit(pattern: Pattern, data: unknown, options?: EmitOptions): Promise<void> {
     return new Promise<void>((resolve) => {
       const own = this.#own(pattern, options)
-      this.#start(new PendingRequest(pattern, 'event', data, own, resolve as () => void))
+      this.start(new PendingRequest(pattern, 'event', data, own, resolve as () => void))
     })
   }
 

@@ -37,11 +37,7 @@ export class RetryLater extends Error {
   /** @throws {OptionError} `delay` is not a number of milliseconds */
   constructor(delay: number, message = `to be run again in ${delay} ms`) {
     if (!(typeof delay === 'number' && delay >= 0 && delay < 2 ** 31))
-      throw OptionError.expected(
-        'The delay of RetryLater',
-        'milliseconds, from 0 to 2147483647 (24.8 days)',
-        delay
-      )
+      throw OptionError.expected('The delay of RetryLater', 'milliseconds from 0 to 24.8 days', delay)
     super(message)
     this.delay = delay
   }

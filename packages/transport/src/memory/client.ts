@@ -2,6 +2,7 @@
 
 import { callerName, type Source } from '../caller-name.ts'
 import { ChannelFeed } from '../calls/channel-feed.ts'
+import { refuseCall } from '../calls/drained.ts'
 import { type CallSender, OpenCalls } from '../calls/open-calls.ts'
 import type { PendingCall } from '../calls/pending-call.ts'
 import { PendingCaller } from '../calls/pending-caller.ts'
@@ -75,6 +76,10 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
 
   get inFlight(): number {
     return this.#calls.inFlight
+  }
+
+  refuse(): void {
+    this.start = refuseCall
   }
 
   onStatus(listener: ConnectionListener): () => void {

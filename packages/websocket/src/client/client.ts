@@ -224,7 +224,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
       const { message } = error as Error
       if (
         this.#options.resume !== undefined &&
-        /REJECTED_SETUP|UNSUPPORTED_SETUP/.test(message) &&
+        /(REJECTED|UNSUPPORTED)_SETUP/.test(message) &&
         /resum/i.test(message)
       ) {
         // The server cannot resume sessions. The client connects without resuming; everything else may still work.

@@ -205,8 +205,9 @@ export function forUsers(
       new StreamValues<Value>((receiver) => caller.stream(pattern, data, receiver, options)),
     emit,
     safe: {
-      request: <Value>(...args: Parameters<typeof request>) => safely(() => request<Value>(...args)),
-      emit: (...args) => safely(() => emit(...args))
+      request: <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
+        safely(() => request<Value>(pattern, data, options)),
+      emit: (pattern, data, options) => safely(() => emit(pattern, data, options))
     }
   }
 }

@@ -50,10 +50,7 @@ export function dial(type: NewWebSocket, url: string, signal: AbortSignal): Prom
       release(socket)
       resolve(socket)
     }
-    socket.onerror = () =>
-      fail(
-        new Error('the WebSocket could not be opened: there is no server, or the server refuses this page')
-      )
+    socket.onerror = () => fail(new Error('the WebSocket failed: no server, or it refuses'))
     socket.onclose = (event) => fail(closeReason(event))
     signal.addEventListener('abort', () => socket.onopen && fail(signal.reason as Error))
   })
