@@ -36,7 +36,7 @@ service.
 const HOVERS = [
   [
     "client.request('p7'",
-    `TypedClient.request<"p7", Known<"…">>(this: Knowing<Known<"…">>, pattern: "p7", data: {
+    `TypedCalls.request<"p7", Known<"…">>(this: Knowing<Known<"…">>, pattern: "p7", data: {
     id: number;
 }, options?: CallOptions | undefined): Promise<{
     p7: number;
@@ -44,7 +44,7 @@ const HOVERS = [
   ],
   [
     'client.request({',
-    `TypedClient.request<{
+    `TypedCalls.request<{
     readonly cmd: "find";
 }, Known<"…">>(this: Knowing<Known<"…">>, pattern: {
     readonly cmd: "find";
@@ -52,13 +52,13 @@ const HOVERS = [
   ],
   [
     "client.stream('watch'",
-    `TypedClient.stream<"watch", Known<"…">>(this: Knowing<Known<"…">>, pattern: "watch", data?: unknown, options?: CallOptions | undefined): AsyncIterableIterator<{
+    `TypedCalls.stream<"watch", Known<"…">>(this: Knowing<Known<"…">>, pattern: "watch", data?: unknown, options?: CallOptions | undefined): AsyncIterableIterator<{
     left: number;
 }>`
   ],
   [
     "client.emit('placed'",
-    `TypedClient.emit<"placed", Known<"…">>(this: Knowing<Known<"…">>, pattern: "placed", data: {
+    `TypedCalls.emit<"placed", Known<"…">>(this: Knowing<Known<"…">>, pattern: "placed", data: {
     id: number;
 }, options?: EmitOptions | undefined): Promise<void>`
   ]
