@@ -26,7 +26,7 @@ const FINAL: readonly number[] = [1002, 1003, 1007, 1008, 1009]
 
 /** The reason why a `WebSocket` was closed, as an error. */
 export function closeReason({ code, reason }: { readonly code: number; readonly reason: string }): Error {
-  const why = `the WebSocket was closed with code ${code}${reason && ` (${reason})`}`
+  const why = `the WebSocket closed with code ${code}${reason && ` (${reason})`}`
   return FINAL.includes(code) ? new ProtocolError(why) : new Error(why)
 }
 
