@@ -35,7 +35,7 @@ for (const mimeType of ['application/json', 'application/x-msgpack']) {
     if (JSON.stringify(read) !== JSON.stringify(value)) throw new Error(mimeType + ' changed ' + JSON.stringify(value))
   }
 }
-const context = { name: 'test', version: undefined, logger: console, timeout: 1000, tellTimeout: false, dispatcher: undefined }
+const context = { name: 'test', version: undefined, logger: console, timeout: 1000, dispatcher: undefined }
 const transport = memory()
 const server = transport.server(context)
 await server.start({

@@ -125,7 +125,6 @@ function connect(): { caller: PendingCaller; socket: MemorySocket } {
     keepaliveInterval: 20_000,
     keepaliveLifetime: 90_000,
     timeout: 10_000,
-    tellTimeout: false,
     lease: false,
     resume: undefined,
     goingAway: () => {}

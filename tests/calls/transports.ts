@@ -182,5 +182,5 @@ export function everyPattern(
 /** A client of a transport. */
 export function clientOf(transport: Transport, context: Partial<ClientContext> = {}): ClientTransport {
   const logger = { error() {}, warn() {} }
-  return transport.client({ logger, timeout: 0, tellTimeout: false, dispatcher: undefined, ...context })
+  return transport.client({ logger, timeout: 0, dispatcher: undefined, ...context })
 }

@@ -172,8 +172,8 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   #newTransport(): Opened {
     const failed = (error: unknown) => this.logger.error(error)
     const listeners = new Listeners<MicroserviceClientEvents>(['connect', 'close', 'error'], failed)
-    const { transport, timeout, tellTimeout, logger = this.#log } = this.#options
-    const client = transport.client({ logger: loggerOf(logger), timeout, tellTimeout, dispatcher: undefined })
+    const { transport, timeout, logger = this.#log } = this.#options
+    const client = transport.client({ logger: loggerOf(logger), timeout, dispatcher: undefined })
     const opened: Opened = { transport: client, listeners, connected: 0 }
     client.onStatus((event) => this.#tell(event, opened))
     return opened

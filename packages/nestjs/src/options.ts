@@ -125,8 +125,6 @@ export interface CheckedServerOptions {
 export interface CheckedClientOptions {
   readonly transport: Transport
   readonly timeout: number
-  /** Whether the user has set the timeout. */
-  readonly tellTimeout: boolean
   readonly logger: Logger | undefined
 }
 
@@ -155,7 +153,6 @@ export function clientOptions(options: MicroserviceClientOptions): CheckedClient
   return {
     transport: only as Transport,
     timeout: timeout ?? DEFAULT_TIMEOUT,
-    tellTimeout: timeout !== undefined,
     logger: logger && loggerOf(logger)
   }
 }

@@ -238,7 +238,6 @@ describe('streams of a Nest application on rsocket alone', () => {
       const reader = tcp({ host: '127.0.0.1', port: service.port }).client({
         logger: consoleLogger,
         timeout: 30_000,
-        tellTimeout: false,
         dispatcher: undefined
       })
       const values: unknown[] = []

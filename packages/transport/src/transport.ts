@@ -122,8 +122,6 @@ export interface ClientContext {
    * Milliseconds for which a call without its own option may wait for a connection. Default: the timeout of the call.
    */
   readonly waitForConnection?: number | undefined
-  /** Whether the user has set `timeout`: only then it is sent to the other side. */
-  readonly tellTimeout: boolean
   /** Answers the server's calls to this client; `undefined` if there are no handlers. */
   readonly dispatcher: Dispatcher | undefined
 }

@@ -72,7 +72,7 @@ function clientAt(port: number, wire: Wire, isSilent = false) {
     return clientOf(tcp({ host: '127.0.0.1', port, reconnect: false, rsocket: { keepalive: times } }))
   const options = { url: `ws://127.0.0.1:${port}/rsocket`, WebSocket, resume: false } as const
   const logger = { error() {}, warn() {} }
-  return newClient(options, { logger, timeout: 0, tellTimeout: false, dispatcher: undefined })
+  return newClient(options, { logger, timeout: 0, dispatcher: undefined })
 }
 
 /** A service that asks for all values of an endless channel. */

@@ -69,7 +69,6 @@ export class Setting {
     const client = transport.client({
       logger: { error() {}, warn() {} },
       timeout,
-      tellTimeout: true,
       dispatcher: undefined
     })
     this.#clients.push(client)

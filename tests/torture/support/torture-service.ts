@@ -71,7 +71,6 @@ export class TortureService {
     return tcp({ ...where, ...options }).client({
       logger: SILENT,
       timeout: timeout ?? TIMEOUT,
-      tellTimeout: timeout !== undefined,
       dispatcher: undefined
     })
   }

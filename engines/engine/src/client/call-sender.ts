@@ -189,12 +189,11 @@ export class CallSender {
   }
 
   #replyTo(call: PendingCall, window = 0): string {
-    const { options, kind, sequence, secret } = call
+    const { kind, sequence, secret } = call
     const left = timeLeft(call)
     const isLimit = call.timeout !== 0 && left !== undefined && left <= LONGEST_TIME
-    const tells = isLimit && (options?.timeout !== undefined || this.#context.tellTimeout)
     const demand = call.initialDemand + call.extraDemand
-    return this.#inbox + replyToken(kind, sequence, secret, tells ? left : undefined, demand, window)
+    return this.#inbox + replyToken(kind, sequence, secret, isLimit ? left : undefined, demand, window)
   }
 
   /**

@@ -55,7 +55,7 @@ export class Ends {
     const client = new DialogueClient({
       engine: this.engine,
       now: () => (now += this.answersTake),
-      context: { logger: this.logger, timeout: 5_000, tellTimeout: false, dispatcher: undefined, ...context }
+      context: { logger: this.logger, timeout: 5_000, dispatcher: undefined, ...context }
     })
     this.#clients.push(client)
     return client

@@ -124,7 +124,6 @@ describe('a connection to RabbitMQ', () => {
     const client = rabbitmqBy(server.driver, { urls: 'amqp://127.0.0.1' }).client({
       logger: { error() {}, warn() {} },
       timeout: 50,
-      tellTimeout: false,
       dispatcher: undefined
     })
     await client.connect()

@@ -8,7 +8,6 @@ it('a port with the digits of an error code is not taken for that error', async 
     const client = rabbitmq({ url: `amqp://127.0.0.1:${port}` }).client({
       logger: { error() {}, warn() {} },
       timeout: 0,
-      tellTimeout: false,
       dispatcher: undefined
     })
     await assert.rejects(client.connect(), {

@@ -166,7 +166,6 @@ export function connect(options: ConnectOptions = {}): object {
     name,
     timeout: timeout ?? DEFAULT_TIMEOUT,
     waitForConnection,
-    tellTimeout: timeout !== undefined,
     dispatcher: service === undefined ? undefined : dispatcherOf(service)
   })
   if (onStatus !== undefined) client.onStatus(onStatus)

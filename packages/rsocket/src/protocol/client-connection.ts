@@ -67,7 +67,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   #confirmed: (() => void)[] = []
 
   constructor(options: ClientConnectionOptions) {
-    const { dataMimeType, logger, timeout, tellTimeout, toWireError, maxMessageSize } = options
+    const { dataMimeType, logger, timeout, toWireError, maxMessageSize } = options
     const codec = openCodec(dataMimeType) as Codec | undefined
     if (codec === undefined) throw OptionError.expected('options.codec', 'the name of a codec', dataMimeType)
     this.#options = options
@@ -87,7 +87,6 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       lease: this.#lease,
       askForLease: () => this.#askForLease(),
       timeout,
-      tellTimeout,
       timer,
       idle: () => this.#settled(),
       recover: (call, error) => {

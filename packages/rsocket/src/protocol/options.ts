@@ -64,7 +64,6 @@ export interface ClientConnectionOptions extends ConnectionOptions {
   answers?(timer: Timer): AnswerWatch
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
-  readonly tellTimeout: boolean
   /** Whether the client waits for the server's leases. */
   readonly lease: boolean
   /** Options for resuming a lost connection; `undefined`: the connection is not resumed. */

@@ -399,14 +399,13 @@ describe('a request', () => {
 })
 
 describe('the time of a call', () => {
-  it('is told if it is its own, or if all are told; never with an event, which has no answer', () => {
-    for (const [tellTimeout, options, told] of [
-      [false, {}, false],
-      [false, { timeout: 50 }, true],
-      [true, {}, true],
-      [true, { timeout: 0 }, false]
+  it('is told, also if it is the default of the client; never with an event, which has no answer', () => {
+    for (const [options, told] of [
+      [{}, true],
+      [{ timeout: 50 }, true],
+      [{ timeout: 0 }, false]
     ] as const) {
-      const client = rsocketClient({ timeout: 50, tellTimeout })
+      const client = rsocketClient({ timeout: 50 })
       void client.caller.request('a', 1, options)
       void client.caller.emit('a', 1, options)
       const json = told ? ', json: {"elysia-timeout":"50"}' : ''

@@ -42,8 +42,6 @@ export interface RequesterInit {
   askForLease?(): void
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
-  /** Whether `timeout` is sent to the other side. The timeout of a single call is always sent. */
-  readonly tellTimeout: boolean
   readonly timer: Timer
   /** Called when no call is in flight any more. */
   idle(): void
@@ -84,7 +82,6 @@ export class RSocketRequester implements CallSender {
   /** The other side knows that calls wait for a lease. SETUP and RESUME tell it, too. */
   #hasAskedForLease = true
   readonly #tellRefusal: RequesterInit['eventRefused']
-  readonly #tellTimeout: boolean
   /** streamId = 2 × sequence − offset. The offset is 1 for clients, whose ids are odd, and 0 for servers. */
   readonly #offset: 0 | 1
   readonly #logger: Logger
@@ -102,7 +99,6 @@ export class RSocketRequester implements CallSender {
     this.#lease = init.lease
     this.#askForLease = init.askForLease
     this.#tellRefusal = init.eventRefused
-    this.#tellTimeout = init.tellTimeout
     this.#offset = init.role === 'client' ? 1 : 0
     this.#logger = init.logger
     this.#toWireError = init.toWireError
@@ -236,8 +232,8 @@ export class RSocketRequester implements CallSender {
   }
 
   #metadataOf(call: PendingCall): Uint8Array {
-    const { pattern, options, headers } = call
-    const isTold = call.kind !== 'event' && (options?.timeout !== undefined || this.#tellTimeout)
+    const { pattern, headers } = call
+    const isTold = call.kind !== 'event'
     const route = typeof pattern === 'string' ? pattern : routeOf(pattern)
     return metadataWriter.write(route, headers, isTold ? this.#left(call) : undefined, call.window)
   }

@@ -9,11 +9,11 @@ const LONG = { lifetime: 1e9 }
 const never: Handlers[string] = () => new Promise(() => {})
 
 describe('a call of a server', () => {
-  it('fails after 30 seconds, which the client is not told before', async () => {
+  it('fails after 30 seconds, which the client is told', async () => {
     const server = newRsocketServer()
     server.on(setup(LONG))
     const call = outcomeOf(server.caller.request('ask', 1))
-    assert.deepEqual(server.on(), ['REQUEST_RESPONSE 2 M {ask} 1'])
+    assert.deepEqual(server.on(), ['REQUEST_RESPONSE 2 M {ask, json: {"elysia-timeout":"30000"}} 1'])
     assert.deepEqual(server.after(29_999), [])
     assert.deepEqual(server.after(1), ['CANCEL 2'])
     await turn()
@@ -25,8 +25,8 @@ describe('a call of a server', () => {
     server.on(setup({ ...LONG, flags: 'L' }))
     const calls = [1, 2].map((n) => server.caller.request('ask', n))
     assert.deepEqual(server.on(), [])
-    assert.deepEqual(server.on(lease(1_000, 1)), ['REQUEST_RESPONSE 2 M {ask} 1'])
-    assert.deepEqual(server.on(lease(1_000, 1)), ['REQUEST_RESPONSE 4 M {ask} 2'])
+    assert.deepEqual(server.on(lease(1_000, 1)), ['REQUEST_RESPONSE 2 M {ask, json: {"elysia-timeout":"30000"}} 1'])
+    assert.deepEqual(server.on(lease(1_000, 1)), ['REQUEST_RESPONSE 4 M {ask, json: {"elysia-timeout":"30000"}} 2'])
     server.on(payload(2, 'NC', '"a"'), payload(4, 'NC', '"b"'))
     assert.deepEqual(await Promise.all(calls), ['a', 'b'])
   })

@@ -315,7 +315,6 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       toWireError,
       lease: this.#heldLease,
       timeout: SERVER_CALL_TIMEOUT,
-      tellTimeout: false,
       timer: this.#timer,
       idle: () => this.#settled(),
       eventRefused: (pattern, { message }) =>

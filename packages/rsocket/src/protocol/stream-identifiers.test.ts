@@ -30,7 +30,6 @@ function requesterFrom(role: 'client' | 'server', last: number) {
     logger: new RecordingLogger(),
     lease: undefined,
     timeout: 0,
-    tellTimeout: false,
     timer: new FakeClock().newTimer({ wake() {} }),
     idle() {},
     table: streamTable(role, last)

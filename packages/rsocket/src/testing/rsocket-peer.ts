@@ -183,7 +183,6 @@ export function newRsocketClient(
     keepaliveInterval: 1e9,
     keepaliveLifetime: 2e9,
     timeout: 0,
-    tellTimeout: false,
     lease: false,
     resume: undefined,
     goingAway: () => {},

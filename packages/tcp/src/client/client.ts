@@ -40,7 +40,7 @@ export class TcpClient extends PoolClient {
 
 function newProtocol(options: CheckedClientOptions, context: ClientContext): NewProtocol {
   const { limits, rsocket, fragmentSize, dataMimeType } = options
-  const { name, timeout, tellTimeout, dispatcher, logger } = context
+  const { name, timeout, dispatcher, logger } = context
   const common = { timeout, newTimer, maxBufferSize: limits.receiveBuffer, maxUnsent: limits.sendBuffer }
   if (options.protocol === 'nest') return (parts) => new NestRequester({ ...common, ...parts })
   return (parts) =>
@@ -53,7 +53,6 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
       dataMimeType,
       toWireError,
       reasonOf,
-      tellTimeout,
       maxMessageSize: limits.messageSize,
       ...(fragmentSize === undefined ? {} : { maxFrameLength: fragmentSize }),
       keepaliveInterval: rsocket.keepalive.interval,

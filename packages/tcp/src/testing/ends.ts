@@ -83,7 +83,6 @@ export function newClient(
   return new TcpClient(clientOptions(options), {
     logger,
     timeout: timeout ?? 30_000,
-    tellTimeout: timeout !== undefined,
     dispatcher
   })
 }

@@ -46,7 +46,7 @@ export async function newEnds(handlers: Handlers, middleware: WithMiddleware = {
     event: async (message: IncomingMessage) => void (await handle(message))
   }
   await server.start(wrapDispatcher(dispatcher, service))
-  const context = { logger: silent, timeout: 30_000, tellTimeout: true, dispatcher: undefined }
+  const context = { logger: silent, timeout: 30_000, dispatcher: undefined }
   const caller = transport.client(context)
   return {
     client: wrapCaller(caller, client, 'memory'),

@@ -72,7 +72,7 @@ function newClient(given: Partial<ClientContext> = {}) {
   const logged: string[] = []
   const log = (line: string) => void logged.push(line)
   const client = new MemoryClient(hub, {
-    ...{ timeout: 0, tellTimeout: false, dispatcher: undefined },
+    ...{ timeout: 0, dispatcher: undefined },
     logger: { error: log, warn: log },
     ...given
   })
@@ -286,13 +286,12 @@ describe('a request over memory()', () => {
     await assert.rejects(client.request('p', 1), { code: 'BROKEN' })
   })
 
-  it('tells how long its caller waits only if somebody has said so', async () => {
+  it('tells how long its caller waits, also by default', async () => {
     for (const [context, timeout, expected] of [
-      [{ timeout: 9_000, tellTimeout: false }, undefined, undefined],
-      [{ timeout: 9_000, tellTimeout: true }, undefined, 9_000],
-      [{ timeout: 9_000, tellTimeout: false }, 4_000, 4_000],
-      [{ timeout: 9_000, tellTimeout: true }, 0, undefined],
-      [{ timeout: 0, tellTimeout: true }, undefined, undefined]
+      [{ timeout: 9_000 }, undefined, 9_000],
+      [{ timeout: 9_000 }, 4_000, 4_000],
+      [{ timeout: 9_000 }, 0, undefined],
+      [{ timeout: 0 }, undefined, undefined]
     ] as const) {
       const { end, client } = newClient(context)
       const asked = assert.rejects(client.request('p', 1, { timeout }), closed(true))

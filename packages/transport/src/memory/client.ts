@@ -237,14 +237,13 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   }
 
   #messageOf(call: PendingCall, data: Uint8Array | undefined): MemoryMessage {
-    const { pattern, options, headers } = call
-    const tells = options?.timeout !== undefined || this.#context.tellTimeout
+    const { pattern, headers } = call
     return {
       pattern: call.name,
       route: routeOf(pattern),
       data,
       headers: headers === undefined ? undefined : { ...headers },
-      timeout: call.kind === 'event' || !tells || call.timeout === 0 ? undefined : call.timeout,
+      timeout: call.kind === 'event' || call.timeout === 0 ? undefined : call.timeout,
       source: this.#source
     }
   }

@@ -85,14 +85,13 @@ const toWireError: ToWireError = (error, logger, of) => {
 /** The options that the connections of a client to all its servers share. */
 export function linkOptions<Init extends Omit<ClientInit, 'url'>>(
   init: Init,
-  { logger, name, timeout, tellTimeout }: ClientContext
+  { logger, name, timeout }: ClientContext
 ) {
   return {
     ...init,
     logger,
     name,
     timeout,
-    tellTimeout,
     keepaliveInterval: 20_000,
     keepaliveLifetime: 90_000,
     maxMessageSize: LARGEST,

@@ -135,7 +135,6 @@ export function contextOf({
     logger: loggerOf(logger),
     timeout: timeout ?? DEFAULT_TIMEOUT,
     waitForConnection,
-    tellTimeout: timeout !== undefined,
     dispatcher: undefined
   }
 }
