@@ -1,5 +1,5 @@
 /**
- * Two services that stop at SIGTERM, each on its own, or together in one app or two apps. The argument is the number of
+ * Two services that stop at SIGTERM, each on its own and by default, or together in one app or two apps. The argument is the number of
  * apps.
  */
 import { node } from '@elysiajs/node'
@@ -8,8 +8,10 @@ import { microservice } from 'elysia-microservices'
 import { underBun } from '../workspace.ts'
 
 const [, , count] = process.argv
+// A service that listens by itself stops at SIGTERM by default.
+const inApps = count === '0' ? {} : { shutdownOn: ['SIGTERM'] as const }
 const service = (name: string) =>
-  microservice({ name, transport: 'tcp', host: '127.0.0.1', port: 0, shutdownOn: ['SIGTERM'] }).message(
+  microservice({ name, transport: 'tcp', host: '127.0.0.1', port: 0, ...inApps }).message(
     'slow',
     async ({ data }: { data: unknown }) => {
       console.log(`${name} waits`)

@@ -134,7 +134,6 @@ async function untilAnswered<Value, Failure extends MicroserviceError>(
 const orders = microservice({
   name: 'orders',
   transport: [tcp(addressOf('orders')), broker()],
-  controllers: [OrdersController],
-  shutdownOn: ['SIGTERM']
+  controllers: [OrdersController]
 }).wrap(telemetry())
 await orders.listen()

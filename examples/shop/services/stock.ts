@@ -33,8 +33,7 @@ export const stock = microservice({
   ...addressOf('stock'),
   // Twice as many requests as the pool has connections. Further requests are refused at once, and their callers try
   // again.
-  limits: { inFlight: 20 },
-  shutdownOn: ['SIGTERM']
+  limits: { inFlight: 20 }
 })
   .wrap(telemetry())
   .use(outboxRelay({ sql, client }))

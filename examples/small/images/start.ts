@@ -13,8 +13,7 @@ const images = microservice({
   transport: 'tcp',
   port,
   workers: 'auto',
-  limits: { inFlight: 'adaptive' },
-  shutdownOn: ['SIGTERM', 'SIGINT']
+  limits: { inFlight: 'adaptive' }
 }).message('images.halve', ({ data }: Message<Picture>) => halve(data))
 await images.listen()
 

@@ -7,8 +7,7 @@ const orders = microservice({
   transport: 'tcp',
   host: '0.0.0.0', // every pod can connect; a NetworkPolicy restricts which pods may
   port: Number(process.env['PORT'] ?? 4000),
-  drain: 20_000,
-  shutdownOn: ['SIGTERM', 'SIGINT']
+  drain: 20_000
 })
   .use(health({ port: Number(process.env['HEALTH_PORT'] ?? 8081) }))
   .message('orders.get', async ({ data }: Message<{ id: string }>) => {

@@ -10,7 +10,7 @@ export interface OrderPlaced {
 
 const handled = inbox(sql, 'payments.charge')
 
-const payments = microservice({ name: 'payments', transport, shutdownOn: ['SIGTERM', 'SIGINT'] })
+const payments = microservice({ name: 'payments', transport })
   .onStop(() => sql.end())
   .event(
     'orders.placed',

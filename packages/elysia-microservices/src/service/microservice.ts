@@ -63,6 +63,9 @@ export function microservice(options: MicroserviceOptions): object {
   return newService(core, settings, { name, version, instance }, describe)
 }
 
+/** The signals at which a service stops that listens by itself: those of platforms, and of Ctrl-C. */
+const SHUTDOWN_DEFAULT = ['SIGTERM', 'SIGINT'] as const
+
 function newService(
   core: ServiceCore,
   settings: RunnerSettings,
@@ -107,7 +110,7 @@ function newService(
     describe,
     async listen(...given: readonly unknown[]) {
       refuseArguments(given)
-      await runner.listen()
+      await runner.listen(SHUTDOWN_DEFAULT)
       return service
     },
     workers: {

@@ -49,7 +49,8 @@ export interface ServiceOptions {
    * The signals at which the service, or the app that uses it, stops and the process ends. A second signal ends the
    * process at once; the same one within 0.5 s counts once, because npm passes on what the terminal has sent already. If
    * the program listens to the signal itself, the program has to end the process. With
-   * `workers`, SIGTERM and SIGINT always stop the service. Default: none.
+   * `workers`, SIGTERM and SIGINT always stop the service. Default: SIGTERM and SIGINT if the service listens by
+   * itself, by `service.listen()`; none if an app starts it.
    */
   readonly shutdownOn?: readonly ShutdownSignal[] | undefined
   /** Receives failures that no caller can be told of. Default: the console. */
@@ -90,7 +91,7 @@ export const SERVICE_OPTIONS = {
   nest: {},
   workers: { check: (_path, value) => checkWorkers(value as ServiceOptions['workers']) },
   drain: { byDefault: DEFAULT_DRAIN, check: mustBeMilliseconds(0) },
-  shutdownOn: { byDefault: [], check: mustBe(`a list of ${SHUTDOWN_SIGNALS.join(', ')}`, isListOfSignals) },
+  shutdownOn: { check: mustBe(`a list of ${SHUTDOWN_SIGNALS.join(', ')}`, isListOfSignals) },
   logger: { byDefault: consoleLogger, check: checkLogger },
   chaos: {},
   describe: {}

@@ -142,8 +142,9 @@ export class ServiceRunner {
     return this.#listening !== undefined
   }
 
-  async listen(): Promise<void> {
-    const listening = this.#listening ?? this.#begin()
+  /** @param signals those at which the service stops, if its options name none */
+  async listen(signals: readonly ShutdownSignal[] = []): Promise<void> {
+    const listening = this.#listening ?? this.#begin(signals)
     try {
       await listening
     } catch (error) {
@@ -197,11 +198,11 @@ export class ServiceRunner {
     if (this.#group !== undefined) await stopped
   }
 
-  #begin(): Promise<void> {
+  #begin(signals: readonly ShutdownSignal[]): Promise<void> {
     this.#status = 'starting'
     this.#leaving = new AbortController()
     this.#forget = remember(() => this.#giveWay())
-    this.#listening = this.#start().then(
+    this.#listening = this.#start(signals).then(
       () => {
         if (this.#status === 'starting') this.#status = 'listening'
       },
@@ -219,12 +220,12 @@ export class ServiceRunner {
     if (this.#status === what) this.#status = 'stopped'
   }
 
-  async #start(): Promise<void> {
+  async #start(byDefault: readonly ShutdownSignal[]): Promise<void> {
     await clearEarlier()
     const place = placeOfWorker()
     if (this.role === 'supervisor') await this.#startWorkers()
     else if (this.role === 'alone' || place === undefined) {
-      const { shutdownOn: signals = [], logger } = this.#settings
+      const { shutdownOn: signals = byDefault, logger } = this.#settings
       // Signals are listened to before ports are opened: otherwise a signal during the start would end the process
       // without stopping what has been started.
       const forgetSignals = stopOnSignals({ signals, logger, stop: (signal) => this.#shutDown(signal) })

@@ -13,7 +13,7 @@ const FULL = 100
 export function newStock(transport: Transport) {
   const left = new Map<string, number>()
 
-  return microservice({ name: 'stock', transport, shutdownOn: ['SIGTERM', 'SIGINT'] })
+  return microservice({ name: 'stock', transport })
     .wrap(telemetry())
     .message(
       'stock.reserve',
