@@ -4,7 +4,7 @@
  */
 import { Session } from 'node:inspector'
 import { nats } from '@elysia-microservices/nats'
-import { memory } from '@elysia-microservices/transport'
+import { memory, type Transport } from '@elysia-microservices/transport'
 import { Elysia } from 'elysia'
 import { type Message, microservice } from 'elysia-microservices'
 import { type ConnectOptions, connect } from 'elysia-microservices/client'
@@ -23,7 +23,7 @@ type Call = () => Promise<unknown>
 /** Starts the service and the client. Returns a function that makes a call. */
 type Way = () => Promise<Call>
 
-const newService = (transport: NonNullable<Parameters<typeof microservice>[0]['transport']>) =>
+const newService = (transport: Transport) =>
   microservice({ name: 'hops', transport, logger }).message('echo', ({ data }: Message<number[]>) => data)
 
 async function overTcp(options: TcpClientOptions): Promise<Call> {

@@ -194,7 +194,6 @@ const MISTAKES = [
     "await client.send('users.get', { id: 'a' })",
     "must not contain a callable 'then' member"
   ],
-  ['microservice({})', '{}', "'{}' is not assignable to parameter of type 'MicroserviceOptions'"],
   ["microservice({ transport: 'nats' })", 'transport', '\'"nats"\' is not assignable to type \'"tcp"'],
   [
     "microservice({ transport: 'tcp', port: '4000' })",

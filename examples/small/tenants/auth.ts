@@ -1,6 +1,6 @@
 /** Reads the user and the tenant from a token. Every service that uses this plugin has both in its handlers. */
 import { t } from 'elysia'
-import { memory, microservice } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
 
 /** Stands for the verification of a token: its signature, its expiry, its tenant. */
 const USERS = new Map([
@@ -8,7 +8,7 @@ const USERS = new Map([
   ['Bearer bob', { name: 'Bob', tenant: 'bolt' }]
 ])
 
-export const auth = microservice({ transport: memory() })
+export const auth = microservice()
   .guard({
     as: 'scoped',
     schema: 'standalone',

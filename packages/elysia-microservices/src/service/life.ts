@@ -5,7 +5,8 @@ import { lifeContext } from '../hooks/surroundings.ts'
 
 /**
  * Something that starts and stops with a service: `service.use(part)`. The relay of an outbox is a part, and so is
- * a client. An object that has neither `start`, `stop` nor `close` is refused.
+ * a client. Several services may use one part: it starts with the first of them, and stops with the last. An object
+ * that has neither `start`, `stop` nor `close` is refused.
  */
 export interface ServicePart {
   /** Called before the service takes messages. Its promise is awaited. */
@@ -62,11 +63,7 @@ export class Life {
 
   addPart(part: ServicePart): void {
     const name = `a part (${part.constructor?.name || 'object'})`
-    this.#steps.push({
-      name,
-      start: () => part.start?.(),
-      stop: () => (part.stop === undefined ? part.close?.() : part.stop())
-    })
+    this.#steps.push({ name, start: () => startPart(part), stop: () => stopPart(part) })
   }
 
   /** Takes over the steps of another service, including those that are added to it later. */
@@ -130,6 +127,30 @@ export class Life {
       }
     }
   }
+}
+
+/** The started parts, each with the number of running services that use it. */
+const started = new WeakMap<ServicePart, { users: number; start: unknown }>()
+
+/** The first service that uses a part starts it. */
+function startPart(part: ServicePart): unknown {
+  const running = started.get(part)
+  if (running !== undefined) {
+    running.users++
+    return running.start
+  }
+  const first = { users: 1, start: undefined as unknown }
+  started.set(part, first)
+  first.start = part.start?.()
+  return first.start
+}
+
+/** The last service that uses a part stops it. */
+function stopPart(part: ServicePart): unknown {
+  const running = started.get(part)
+  if (running === undefined || --running.users > 0) return undefined
+  started.delete(part)
+  return part.stop === undefined ? part.close?.() : part.stop()
 }
 
 /** Whether the argument of `use()` is a part. */

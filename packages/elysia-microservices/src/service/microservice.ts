@@ -43,8 +43,8 @@ import { ServiceCore } from './service-core.ts'
  */
 export function microservice<
   Above extends AnyElysia | (Typed & { readonly message: unknown }) | undefined = undefined
->(options: MicroserviceOptions): Microservice<Empty, Empty, ScopeIn<Above>>
-export function microservice(options: MicroserviceOptions): object {
+>(options?: MicroserviceOptions): Microservice<Empty, Empty, ScopeIn<Above>>
+export function microservice(options?: MicroserviceOptions): object {
   const { service, transports } = readOptions(options)
   const { name, version, controllers, nest, chaos, drain, workers, shutdownOn } = service
   const logger = loggerOf(service.logger)
@@ -56,7 +56,7 @@ export function microservice(options: MicroserviceOptions): object {
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).middleware)
   const instance = crypto.randomUUID()
   const servers = transports.map((transport) => transport.server({ name, version, instance, logger }))
-  const settings = { name, servers, drain, logger, workers, shutdownOn }
+  const settings = { name, transports, servers, drain, logger, workers, shutdownOn }
   // By default a service describes itself to nobody, except under the development command, whose page shows all
   // services.
   const { describe = isInDevelopment() } = service
@@ -73,6 +73,8 @@ function newService(
   describeTo: DescribeTo
 ): Microservice {
   const runner = new ServiceRunner(core, settings)
+  const { transports } = settings
+  if (transports.length > 0) core.own = { title: runner.title, transports, isStarted: () => runner.isStarted }
   const service = ((app: AnyElysia) => {
     followApp(app, {
       title: runner.title,
@@ -96,6 +98,7 @@ function newService(
 
   const groupSettings = {
     ...settings,
+    transports: [],
     servers: [] as readonly ServerTransport[],
     workers: undefined,
     shutdownOn: undefined

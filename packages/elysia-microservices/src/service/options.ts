@@ -80,8 +80,13 @@ export interface TransportServiceOptions extends ServiceOptions {
 /** Options of a service over TCP in the short form: `transport: 'tcp', port: 4000`. */
 export interface TcpServiceOptions extends ServiceOptions, ShortServerOptions {}
 
+/** Options of a service without a transport: other services use it, or it answers at the port of its app only. */
+export interface PluginServiceOptions extends ServiceOptions {
+  readonly transport?: undefined
+}
+
 /** Options of `microservice()`. */
-export type MicroserviceOptions = TcpServiceOptions | TransportServiceOptions
+export type MicroserviceOptions = TcpServiceOptions | TransportServiceOptions | PluginServiceOptions
 
 /** All options of the service itself. `tests/docs` checks the table in docs/services.md against this table. */
 export const SERVICE_OPTIONS = {
@@ -103,12 +108,12 @@ const NAMES: readonly string[] = [...Object.keys(SERVICE_OPTIONS), 'transport']
  * Checks the options, and separates the service's own options from its transports. @throws {OptionError} an option
  * is invalid
  */
-export function readOptions(options: MicroserviceOptions): {
+export function readOptions(options: MicroserviceOptions = {}): {
   readonly service: FromTable<ServiceOptions, typeof SERVICE_OPTIONS>
   readonly transports: readonly Transport[]
 } {
   if (typeof options !== 'object' || options === null)
-    throw OptionError.expected('options', 'an object with a transport', options)
+    throw OptionError.expected('options', 'an object of options', options)
   const entries = Object.entries(options).filter(([, value]) => value !== undefined)
   const isOwn = ([name]: [string, unknown]) => name !== 'transport' && NAMES.includes(name)
   const own: ServiceOptions = Object.fromEntries(entries.filter(isOwn))
@@ -117,8 +122,9 @@ export function readOptions(options: MicroserviceOptions): {
   const { transport } = options
   if (transport === 'tcp')
     return { service, transports: [shortForm(Object.fromEntries(others), 'server', NAMES)] }
-  const transports = [transport as Transport | readonly Transport[]].flat()
-  if (transports.length === 0 || !transports.every(isTransport))
+  const isWithout = transport === undefined
+  const transports = isWithout ? [] : [transport as Transport | readonly Transport[]].flat()
+  if ((!isWithout && transports.length === 0) || !transports.every(isTransport))
     throw OptionError.expected(
       'options.transport',
       "'tcp', or a transport such as tcp({ port: 4000 })",

@@ -11,6 +11,7 @@ import {
   type ServerTransport,
   type ServiceStatus,
   statsOf,
+  type Transport,
   type TransportStats
 } from '@elysia-microservices/transport/kit'
 import {
@@ -27,13 +28,14 @@ import type { Door } from '../app/doors.ts'
 import { schemasCompiled } from '../schema/typebox.ts'
 import { clearEarlier, remember } from './hot.ts'
 import type { LifeEnd } from './life.ts'
-import type { ServiceCore } from './service-core.ts'
+import type { OwnTransports, ServiceCore } from './service-core.ts'
 import { StopLines } from './stop-lines.ts'
 
 /** The settings that a service runs with. */
 export interface RunnerSettings {
   readonly name?: string | undefined
-  /** The transports that carry the service's messages. */
+  readonly transports: readonly Transport[]
+  /** The servers of the transports, which carry the service's messages. */
   readonly servers: readonly ServerTransport[]
   /** Milliseconds that work in flight may take when the service stops. */
   readonly drain: number
@@ -55,6 +57,9 @@ const HOOKS_AT_LEAST = 1_000
  * service that they wait for.
  */
 const HTTP_LATER = 250
+
+/** The used services whose own transport the log has told of. */
+const unopened = new WeakSet<OwnTransports>()
 
 /** Starts and stops a service, and reads its figures. */
 export class ServiceRunner {
@@ -222,6 +227,11 @@ export class ServiceRunner {
 
   async #start(byDefault: readonly ShutdownSignal[]): Promise<void> {
     await clearEarlier()
+    if (this.#servers.length === 0)
+      throw new OptionError(
+        'options.transport',
+        `${this.title} has no transport, so it cannot listen: give it the option transport, such as 'tcp', or use it in a service that has one`
+      )
     const place = placeOfWorker()
     if (this.role === 'supervisor') await this.#startWorkers()
     else if (this.role === 'alone' || place === undefined) {
@@ -264,10 +274,25 @@ export class ServiceRunner {
       await this.#startAll()
       const transports = this.#servers.map(({ name, address }) => ({ name, address }))
       announce({ service: this.#settings.name, transports })
+      this.#tellUnopened()
     } catch (error) {
       await this.#stopServers(0)
       await core.stop(this.#hooksEnd(HOOKS_AT_LEAST))
       throw error
+    }
+  }
+
+  /** Says in the log which transports of used services are not open. Each service is told of once. */
+  #tellUnopened(): void {
+    const { transports: ours, logger } = this.#settings
+    for (const own of this.#core.ownOfUsed()) {
+      const { title, transports } = own
+      if (own.isStarted() || transports.every((one) => ours.includes(one)) || unopened.has(own)) continue
+      unopened.add(own)
+      const names = transports.map(({ name }) => name).join(', ')
+      logger.warn(
+        `${title} is used by another service, and its own transport (${names}) is not open: leave out its option transport, or call its listen() first`
+      )
     }
   }
 

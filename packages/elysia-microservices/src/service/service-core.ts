@@ -10,6 +10,7 @@ import {
   type Middleware,
   OptionError,
   type ReceivedMessage,
+  type Transport,
   tracedReceived,
   wrapDispatcher
 } from '@elysia-microservices/transport/kit'
@@ -55,6 +56,13 @@ interface Guard {
   readonly schema: MessageSchema
 }
 
+/** The transports of a service, and whether it opens them. */
+export interface OwnTransports {
+  readonly title: string
+  readonly transports: readonly Transport[]
+  isStarted(): boolean
+}
+
 /** The mutable part of a service. */
 export class ServiceCore implements Holder {
   readonly environment = new Environment()
@@ -79,6 +87,9 @@ export class ServiceCore implements Holder {
   readonly #wraps = new Wraps()
   /** Middleware outside of `#wraps`. It is not included in a service that uses this one. */
   readonly #outermost: Middleware<ReceivedMessage>[] = []
+
+  /** The transports of the service itself, which another service that uses this one does not open. */
+  own: OwnTransports | undefined
 
   /** Answers the routes of the service itself. They are not included in a service that uses this one. */
   #reserved: Reserved | undefined
@@ -384,6 +395,11 @@ export class ServiceCore implements Holder {
 
   #uses(other: ServiceCore): boolean {
     return this.#allUsed().includes(other)
+  }
+
+  /** The transports of the services that this one uses, at any depth. */
+  ownOfUsed(): OwnTransports[] {
+    return [...new Set(this.#allUsed())].flatMap(({ own }) => own ?? [])
   }
 
   /** The services and groups that this one uses, at any depth. */

@@ -25,8 +25,12 @@ describe('a call of a server', () => {
     server.on(setup({ ...LONG, flags: 'L' }))
     const calls = [1, 2].map((n) => server.caller.request('ask', n))
     assert.deepEqual(server.on(), [])
-    assert.deepEqual(server.on(lease(1_000, 1)), ['REQUEST_RESPONSE 2 M {ask, json: {"elysia-timeout":"30000"}} 1'])
-    assert.deepEqual(server.on(lease(1_000, 1)), ['REQUEST_RESPONSE 4 M {ask, json: {"elysia-timeout":"30000"}} 2'])
+    assert.deepEqual(server.on(lease(1_000, 1)), [
+      'REQUEST_RESPONSE 2 M {ask, json: {"elysia-timeout":"30000"}} 1'
+    ])
+    assert.deepEqual(server.on(lease(1_000, 1)), [
+      'REQUEST_RESPONSE 4 M {ask, json: {"elysia-timeout":"30000"}} 2'
+    ])
     server.on(payload(2, 'NC', '"a"'), payload(4, 'NC', '"b"'))
     assert.deepEqual(await Promise.all(calls), ['a', 'b'])
   })
