@@ -167,7 +167,8 @@ export const scenarios: readonly Scenario[] = [
     async run({ client, connect, traits }) {
       const { peerAddress: address = null, tellsTimeout } = traits
       const known = { kind: 'request', headers: {}, timeout: null, address }
-      assert.deepEqual(await client.request('who'), known)
+      const byDefault = { ...known, timeout: tellsTimeout ? 30_000 : null }
+      assert.deepEqual(await client.request('who'), byDefault)
       const headers = { tenant: 'a' }
       const own = await client.request('who', 0, { headers, timeout: 5_000 })
       assert.deepEqual(own, { ...known, headers, timeout: tellsTimeout ? 5_000 : null })

@@ -253,7 +253,7 @@ describe('metadata of requests', () => {
           chunk.fill(0)
           assert.deepEqual(
             [read.route, read.headers === undefined ? undefined : { ...read.headers }, read.timeout],
-            [route, headers ?? (timeout === undefined ? undefined : {}), timeout]
+            [route, headers, timeout]
           )
         }
       })

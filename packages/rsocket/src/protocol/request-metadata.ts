@@ -123,9 +123,9 @@ export function parseComposite(metadata: Uint8Array): RequestMetadata {
       result.timeout = numberOf(headers[TIMEOUT])
       result.window = numberOf(headers[WINDOW]) || undefined
       for (const name in headers) if (name.startsWith(RESERVED_PREFIX)) delete headers[name]
-      // A caller that has set no headers gets none because of the window.
-      if (result.window === undefined || Object.keys(headers).length > 0)
-        result.headers = Object.freeze(headers)
+      // A message has no headers because of the window or the timeout.
+      const isOurs = result.window !== undefined || result.timeout !== undefined
+      if (!isOurs || Object.keys(headers).length > 0) result.headers = Object.freeze(headers)
     } else if (mimeType === MimeType.DATA_MIME_TYPE)
       result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
     else if (mimeType === MimeType.ACCEPT_MIME_TYPES) result.acceptMimeTypes = readMimeTypes(content)
