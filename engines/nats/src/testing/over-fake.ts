@@ -73,7 +73,7 @@ export class OverFake {
     const { logger } = this
     const store = new NatsClientStore(options, {
       engine: natsEngine(this.server.driver, options, undefined),
-      context: { logger, timeout, tellTimeout: false, dispatcher: undefined },
+      context: { logger, timeout, dispatcher: undefined },
       connect: async () => connection,
       halted: () => undefined
     })
