@@ -10,6 +10,7 @@ export const NEEDS = {
   nest: "transport of Nest's own",
   wildcards: "wildcards in patterns of Nest's handlers",
   anyPattern: 'patterns that are no names, such as objects and wildcards',
+  sharesRequests: 'requests that services of several names share',
   hearsNobody: 'word at once that nobody handles a pattern',
   headers: 'headers',
   channels: 'streams as data',
@@ -40,6 +41,8 @@ export function has({ traits, hasServer, hasNest, hasStrangers }: Abilities, nee
       return hasStrangers
     case 'nest':
       return hasNest
+    case 'sharesRequests':
+      return traits.sharesRequests !== false
     case 'anyPattern':
       return traits.names !== true
     case 'wildcards':

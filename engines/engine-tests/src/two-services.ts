@@ -1,4 +1,4 @@
-/** Two services of different names that answer one pattern: the first answer counts, and values are not mixed. */
+/** Two services of different names that handle one pattern: one of them gets a request, each of them an event. */
 import assert from 'node:assert/strict'
 import { afterEach, describe } from 'node:test'
 import { Log, PATIENCE, pause, until } from '@elysia-microservices/test-support'
@@ -25,10 +25,15 @@ export function twoServices(under: EngineUnderTest): void {
         const { logger } = log
         /** The running streams and requests, and the services that have ended one. */
         const open = new Set<string>()
+        const ran: string[] = []
         const services = []
         for (const name of NAMES) {
           const service = microservice({ name, transport: running.transport(), logger })
-            .message('who', () => name)
+            .message('who', () => {
+              ran.push(name)
+              return name
+            })
+            .event('news', () => void ran.push(name))
             .message('slow', async () => {
               await pause(60)
               return name
@@ -52,7 +57,7 @@ export function twoServices(under: EngineUnderTest): void {
         }
         const client: UntypedClient = connect({ transport: running.transport(), logger })
         cleanUps.push(() => client.close())
-        return { client, log, open, services }
+        return { client, log, open, ran, services }
       }
 
       caseOf('gives each request one answer', [], async () => {
@@ -63,6 +68,17 @@ export function twoServices(under: EngineUnderTest): void {
         for (let n = 0; n < 5; n++)
           assert.match((await client.request('large')) as string, /^(?:(?:one){1000000}|(?:two){1000000})$/)
         assert.deepEqual(log.lines, [])
+      })
+
+      caseOf('runs a request in one of them, and an event in each', ['sharesRequests'], async () => {
+        const { client, ran } = await start()
+        await Promise.all(Array.from({ length: 20 }, () => client.request('who')))
+        // What a second service would have run as well has come by the time at which it answers another request.
+        for (let n = 0; n < 10; n++) await client.request('slow')
+        assert.equal(ran.splice(0).length, 20)
+        await client.emit('news')
+        await until('both have the event', () => ran.length === 2)
+        assert.deepEqual(ran.sort(), [...NAMES])
       })
 
       caseOf('sends a request larger than a message of the engine to one of them', [], async () => {

@@ -4,8 +4,8 @@ import type { Carrier, Engine } from './carrier.ts'
 import { DialogueClient, type DialogueClientInit } from './client/dialogue-client.ts'
 import { DialogueServer, type DialogueServerInit } from './server/dialogue-server.ts'
 
-/** The queue of services without a name. */
-const NAMELESS = 'elysia-microservices'
+/** The queue of requests, if the user has named no group. */
+const ALL_SERVICES = 'elysia-microservices'
 
 /** The parameters of `engineTransport()`: all that differs between engines. */
 export interface EngineParts<Name extends string, Abilities extends Traits, Connection extends Carrier> {
@@ -18,6 +18,12 @@ export interface EngineParts<Name extends string, Abilities extends Traits, Conn
   readonly group?: string | undefined
   /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
+  /**
+   * The engine itself gives a request to one of the services that handle its pattern, or cannot do so. Default: false;
+   * then all services share the queue of requests, because a request is to run once, whatever the names of the
+   * services are.
+   */
+  readonly choosesService?: boolean | undefined
   /**
    * Makes the queue's name from the service's name, if the engine does not allow every text. Default: the name of the
    * service.
@@ -44,7 +50,7 @@ export function engineTransport<Name extends string, Abilities extends Traits, C
       return new DialogueServer({
         engine: parts.engine(context),
         context,
-        queues: { message: own ?? NAMELESS, event: parts.events === 'every-process' ? undefined : own },
+        queues: { message: (parts.choosesService === true ? own : group) ?? ALL_SERVICES, event: parts.events === 'every-process' ? undefined : own },
         service: group ?? context.name,
         store: parts.serverStore
       })

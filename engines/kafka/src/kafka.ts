@@ -22,6 +22,7 @@ const TRAITS: StoringTraits = {
   names: true,
   hearsNobody: false,
   shares: 'engine',
+  sharesRequests: false,
   headers: true,
   channels: true,
   stores: { ...STORES_EVERYTHING, once: false, wildcards: false }
@@ -49,6 +50,7 @@ export function kafkaBy(driver: Driver, options: KafkaOptions): KafkaTransport {
   return engineTransport({
     name: 'kafka',
     traits: TRAITS,
+    choosesService: true,
     group: checked.group,
     events: checked.events,
     engine: (service) =>

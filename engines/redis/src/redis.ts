@@ -48,6 +48,7 @@ export function redisBy(driver: Driver, options: RedisOptions): RedisTransport {
   return engineTransport({
     name: 'redis',
     traits: TRAITS,
+    choosesService: true,
     group: checked.group,
     events: checked.events,
     engine: (service) => redisEngine(driver, checked, service?.name),

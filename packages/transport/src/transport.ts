@@ -60,6 +60,11 @@ export interface Traits {
    * that is connected to the engine. `'caller'`: the client does, and is connected to the processes of one service.
    */
   readonly shares: 'caller' | 'engine'
+  /**
+   * `false`: a request goes to one process of each service that handles its pattern, and the first answer counts.
+   * Default: it goes to one process in all, whatever the names of the services are.
+   */
+  readonly sharesRequests?: boolean
   /** Messages have headers, also those to and from Nest. */
   readonly headers: boolean
   /** A call can send a stream as its data. */
