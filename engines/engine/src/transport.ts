@@ -19,11 +19,10 @@ export interface EngineParts<Name extends string, Abilities extends Traits, Conn
   /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
   /**
-   * The engine itself gives a request to one of the services that handle its pattern, or cannot do so. Default: false;
-   * then all services share the queue of requests, because a request is to run once, whatever the names of the
-   * services are.
+   * Each service has its own queue of requests. Default: false; all services share one, because a request is to run
+   * once, whatever the names of the services with its pattern are.
    */
-  readonly choosesService?: boolean | undefined
+  readonly hasQueuesOfServices?: boolean | undefined
   /**
    * Makes the queue's name from the service's name, if the engine does not allow every text. Default: the name of the
    * service.
@@ -50,7 +49,10 @@ export function engineTransport<Name extends string, Abilities extends Traits, C
       return new DialogueServer({
         engine: parts.engine(context),
         context,
-        queues: { message: (parts.choosesService === true ? own : group) ?? ALL_SERVICES, event: parts.events === 'every-process' ? undefined : own },
+        queues: {
+          message: (parts.hasQueuesOfServices === true ? own : group) ?? ALL_SERVICES,
+          event: parts.events === 'every-process' ? undefined : own
+        },
         service: group ?? context.name,
         store: parts.serverStore
       })

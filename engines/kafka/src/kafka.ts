@@ -50,7 +50,8 @@ export function kafkaBy(driver: Driver, options: KafkaOptions): KafkaTransport {
   return engineTransport({
     name: 'kafka',
     traits: TRAITS,
-    choosesService: true,
+    // A queue is a consumer group: in one for all services, each start of a process would halt all of them.
+    hasQueuesOfServices: true,
     group: checked.group,
     events: checked.events,
     engine: (service) =>

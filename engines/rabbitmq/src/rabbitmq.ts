@@ -17,6 +17,7 @@ const TRAITS: StoringTraits = {
   wildcards: true,
   hearsNobody: true,
   shares: 'engine',
+  sharesRequests: false,
   headers: true,
   channels: true,
   stores: { once: false, positions: false, delays: true, wildcards: true, browses: false, start: ['new'] }
@@ -44,6 +45,8 @@ export function rabbitmqBy(driver: Driver, options: RabbitmqOptions): RabbitmqTr
   return engineTransport({
     name: 'rabbitmq',
     traits: TRAITS,
+    // A user of RabbitMQ has rights to the queues of its own service only.
+    hasQueuesOfServices: true,
     events: checked.events,
     engine: (service) => rabbitEngine(driver, checked, service?.name),
     serverStore: ({ logger }) => new RabbitServerStore(logger),

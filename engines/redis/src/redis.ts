@@ -48,7 +48,8 @@ export function redisBy(driver: Driver, options: RedisOptions): RedisTransport {
   return engineTransport({
     name: 'redis',
     traits: TRAITS,
-    choosesService: true,
+    // The client chooses one process, whatever the name of its service is.
+    hasQueuesOfServices: true,
     group: checked.group,
     events: checked.events,
     engine: (service) => redisEngine(driver, checked, service?.name),
