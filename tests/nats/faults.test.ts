@@ -262,7 +262,9 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         const info = await ask(`$SRV.INFO.orders.${ping['id']}`)
         const endpoints = info['endpoints'] as Record<string, unknown>[]
         assert.ok(
-          endpoints.some(({ subject, queue_group }) => subject === 'echo' && queue_group === 'orders')
+          endpoints.some(
+            ({ subject, queue_group }) => subject === 'echo' && queue_group === 'elysia-microservices'
+          )
         )
         const stats = (await ask('$SRV.STATS.orders'))['endpoints'] as Record<string, number>[]
         const of = (name: string) => stats.find((endpoint) => String(endpoint['name']) === name)!
@@ -349,7 +351,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       // A process of the group receives messages and is then killed.
       const bare = await connectBare({ servers: server.url })
       cleanUps.push(() => bare.close())
-      bare.subscribe('echo', { queue: 'lossy', callback() {} })
+      bare.subscribe('echo', { queue: 'elysia-microservices', callback() {} })
       await bare.flush()
       const client = newClient()
       const calls = Array.from({ length: 20 }, (_, n) => client.request('echo', n, { timeout: 0 }))
