@@ -73,7 +73,7 @@ export function twoServices(under: EngineUnderTest): void {
       caseOf('runs a request in one of them, and an event in each', ['sharesRequests'], async () => {
         const { client, ran } = await start()
         await Promise.all(Array.from({ length: 20 }, () => client.request('who')))
-        // What a second service would have run as well has come by the time at which it answers another request.
+        // A second run of a request would have come by the time at which its service answers another one.
         for (let n = 0; n < 10; n++) await client.request('slow')
         assert.equal(ran.splice(0).length, 20)
         await client.emit('news')
