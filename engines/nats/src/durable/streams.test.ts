@@ -47,7 +47,7 @@ describe('the streams of a NATS server', () => {
 
   it('are widened by options, and never narrowed', async () => {
     await (await open({ maxAge: 2 * HOUR, maxBytes: 1_000, duplicateWindow: 60_000 })).ensure('p')
-    await (await open({ maxAge: 3 * HOUR, maxBytes: 0 })).ensure('p')
+    await (await open({ maxAge: 3 * HOUR, maxBytes: false })).ensure('p')
     assert.deepEqual([configOf('p').max_age, configOf('p').max_bytes], [3 * HOUR * 1e6, -1])
     assert.match(over.lines[0] ?? '', /settings of the stream 'p' are changed/)
     const narrow = await open({
