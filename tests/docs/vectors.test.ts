@@ -189,9 +189,12 @@ async function playClient({ title, options, steps }: Vector): Promise<void> {
   const client = connect({ protocol, host: '127.0.0.1', port, logger: silent })
   try {
     const accepted = once(server, 'connection') as Promise<[net.Socket]>
-    const called = call(client)
+    // A call that waits for its connection has less than its whole timeout left, and its bytes say so.
+    const connected = client.connect()
     const [socket] = await accepted
     const reader = new Reader(socket)
+    await connected
+    const called = call(client)
     for (const { from, bytes, line } of steps) {
       if (from === 'client') await reader.expect(bytes as Buffer, line)
       else socket.write(bytes as Buffer)
