@@ -197,9 +197,10 @@ class Life {
           signal.addEventListener('abort', () => reject(signal.reason), { once: true })
         )
       })
-      .message('count', function* ({ data, signal }: Message<Payload>) {
+      // It does not look at its signal: whoever takes its values must stop taking them.
+      .message('count', function* ({ data }: Message<Payload>) {
         ledger.ran(data.id)
-        for (let n = 0; n < data.values && !signal.aborted; n++) {
+        for (let n = 0; n < data.values; n++) {
           if (!ledger.pulls('a generator')) return
           yield n
         }

@@ -216,17 +216,15 @@ export const STORES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'rab
 /** Carriers whose dead letters can be given back one by one. */
 export const REDRIVES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'nats', 'kafka'])
 
-/** A SETUP frame of RSocket and a request, with a part changed or what is no frame behind it. */
+/** Frames of RSocket, whole or with some bytes changed, and bytes behind them that are no frame. */
 function bytesOf(random: Random): number[] {
-  const bytes = random.chance(0.7) ? [...SETUP] : []
-  for (let n = random.between(0, 3); n > 0; n--) {
-    const frame = random.of([REQUEST_STREAM, REQUEST_FNF, REQUEST_N])
-    bytes.push(...frame)
-  }
+  const bytes = random.chance(0.8) ? [...SETUP] : []
   for (let n = random.between(0, 3); n > 0; n--)
-    bytes[random.between(0, bytes.length)] = random.between(0, 255)
+    bytes.push(...random.of([REQUEST_STREAM, REQUEST_STREAM, REQUEST_FNF, REQUEST_N]))
+  if (random.chance(0.5))
+    for (let n = random.between(1, 3); n > 0; n--) bytes[random.between(0, bytes.length)] = random.between(0, 255)
   for (let n = random.between(0, 6); n > 0; n--) bytes.push(random.between(0, 255))
-  return bytes.map((byte) => byte ?? 0)
+  return bytes
 }
 
 const text = (value: string) => [...value].map((letter) => letter.charCodeAt(0))
