@@ -77,5 +77,17 @@ export const KEPT: readonly Kept[] = [
         { at: 240, do: 'channel', client: 0, to: 'total', values: 1, pause: 30 }
       ]
     }
+  },
+  {
+    fault:
+      'Events were promised and lost, if the socket of a resumable connection was cut before SETUP had arrived',
+    seed: 645,
+    plan: {
+      config: { ...PLAIN, clients: 3, delay: 30, resume: true },
+      steps: [
+        { at: 0, do: 'emit', client: 1, times: 1, takes: 0 },
+        { at: 15, do: 'cut', client: 1 }
+      ]
+    }
   }
 ]

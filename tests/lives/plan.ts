@@ -222,7 +222,8 @@ function bytesOf(random: Random): number[] {
   for (let n = random.between(0, 3); n > 0; n--)
     bytes.push(...random.of([REQUEST_STREAM, REQUEST_STREAM, REQUEST_FNF, REQUEST_N]))
   if (random.chance(0.5))
-    for (let n = random.between(1, 3); n > 0; n--) bytes[random.between(0, bytes.length)] = random.between(0, 255)
+    for (let n = random.between(1, 3); n > 0; n--)
+      bytes[random.between(0, bytes.length)] = random.between(0, 255)
   for (let n = random.between(0, 6); n > 0; n--) bytes.push(random.between(0, 255))
   return bytes
 }

@@ -109,6 +109,8 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     const { resume } = options
     if (resume !== undefined)
       wire.resumption = new ResumeState(crypto.getRandomValues(new Uint8Array(16)), resume.bufferSize)
+    // The watch asks the server for a sign at once.
+    if (wire.resumption !== undefined) wire.resumption.isKnown = this.#answers === undefined
   }
 
   get incomplete(): boolean {
@@ -159,6 +161,11 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
 
   receive(chunk: Uint8Array): void {
     this.#isHeard = true
+    const { resumption } = this.#wire
+    if (resumption?.isKnown === false) {
+      resumption.isKnown = true
+      this.#requester.taken()
+    }
     this.#input.receive(chunk)
   }
 

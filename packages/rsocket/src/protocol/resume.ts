@@ -53,6 +53,11 @@ export class ResumeState {
   #first = 0
   /** Position behind the last stream frame received. */
   received = 0
+  /**
+   * Whether the other side certainly has the connection. Until then it cannot be resumed if SETUP was lost, and events
+   * that were sent are lost with it.
+   */
+  isKnown = true
   /** Called with the number of bytes that are stored in addition. Set while the connection waits. */
   grown: ((bytes: number) => void) | undefined
 

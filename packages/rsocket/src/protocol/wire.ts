@@ -62,9 +62,9 @@ export class Wire {
     return this.output?.unsent ?? this.bytes.length
   }
 
-  /** Whether frames are sent to a socket that is not blocked. */
+  /** Whether frames are sent to a socket that is not blocked, and arrive even if that socket is lost and resumed. */
   get takesMore(): boolean {
-    return this.isConnected && this.output?.isBlocked === false
+    return this.isConnected && this.output?.isBlocked === false && this.resumption?.isKnown !== false
   }
 
   /**
