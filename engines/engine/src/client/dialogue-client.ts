@@ -90,8 +90,7 @@ export class DialogueClient<Connection extends Carrier>
       recover: (call, error) => this.#connected !== undefined && this.#calls.retry(call, error),
       unreached: (call) =>
         call.unconnected(context.waitForConnection, undefined, ` to ${engine.title} at ${engine.where}`),
-      halted: () => this.#halted,
-      waitsFor: `a connection to ${engine.title}`
+      halted: () => this.#halted
     })
   }
 

@@ -108,7 +108,6 @@ export class RSocketRequester implements CallSender {
       timer,
       table,
       recover,
-      waitsFor: 'a lease of the server',
       isConnected: true,
       endpoint: () => endpoint,
       idle

@@ -58,8 +58,6 @@ export interface OpenCallsInit {
   unreached?(call: PendingCall): Error
   /** Why nothing can be sent at the moment, as the end of a sentence, for calls whose time ends. Default: unknown. */
   halted?(): string | undefined
-  /** The name of what calls wait for, in the error when too many calls wait. Default: 'a connection'. */
-  readonly waitsFor?: string
   /** There is a connection, so `waitForConnection` of a call does not limit how long the call waits. Default: false. */
   readonly isConnected?: boolean
   /** Called when no call is open any more. */
@@ -208,7 +206,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
     this.#waiting ??= new Map()
     if (this.#isFull)
       throw new OverloadedError(
-        `${MAX_WAITING} calls already wait for ${this.#init.waitsFor ?? 'a connection'}; make fewer calls at the same time`
+        `${MAX_WAITING} calls already wait to be sent; make fewer calls at the same time`
       )
     call.isDelayed = true
     this.#kept?.delete(call)
