@@ -140,7 +140,7 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
       const running = await engine.start()
       const transport = running.transport({ port })
       await running.close()
-      return { transport, endpoint: engine.expectedAt?.(port) ?? `127.0.0.1:${port}` }
+      return { transport, endpoint: `127.0.0.1:${port}` }
     }
   }
 }

@@ -16,7 +16,7 @@ import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 const STORAGE = 512 * 1024
 /** For requests of a bare connection, whose own limit is a second. */
 const PATIENT = { timeout: PATIENCE }
-const USER = { user: 'a', pass: 'a' }
+const USER = { username: 'a', password: 'a' }
 const ACCOUNT = `
   accounts {
     A { users: [{ user: a, password: a }], jetstream: { max_file: ${STORAGE}, max_mem: 0 } }

@@ -99,7 +99,6 @@ const onNats: EngineUnderTest = {
   isShipped: true,
   nest: nestOnNats,
   strangers: strangersOfNats,
-  expectedAt: (port) => `nats://127.0.0.1:${port}`,
   refuses(pattern) {
     if (/\s/.test(pattern)) return "it has a blank; write '-' or '_' in its place"
     if (pattern.split('.').includes(''))

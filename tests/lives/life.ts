@@ -197,7 +197,7 @@ class Life {
           signal.addEventListener('abort', () => reject(signal.reason), { once: true })
         )
       })
-      // It does not look at its signal: whoever takes its values must stop taking them.
+      // It does not look at its signal: the sink that takes its values must stop.
       .message('count', function* ({ data }: Message<Payload>) {
         ledger.ran(data.id)
         for (let n = 0; n < data.values; n++) {

@@ -34,6 +34,8 @@ for (const [where, start] of [
     before(async () => {
       server = await start([Contexts])
       client = connect({ host: '127.0.0.1', port: server.port })
+      // A call that waits for its connection has less time left.
+      await client.connect()
     })
     after(async () => {
       await client.close()

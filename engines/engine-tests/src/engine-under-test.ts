@@ -44,8 +44,6 @@ export interface EngineUnderTest {
   readonly strangers?: object
   /** Why the engine has no address for a pattern; `undefined`: it has one. Default: it has one for every pattern. */
   refuses?(pattern: string): string | undefined
-  /** The address of the server in errors. Default: `127.0.0.1:` and the port */
-  expectedAt?(port: number): string
   start(): Promise<RunningEngine>
 }
 
