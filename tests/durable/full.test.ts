@@ -75,7 +75,7 @@ if (!isMissing('durable events in a full storage', natsMissing())) {
         const stored: number[] = []
         const refused: NotStoredError[] = []
         const text = 'x'.repeat(1_000)
-        const bare = await connectBare({ servers: server.url, ...options })
+        const bare = await connectBare({ servers: server.url, user: 'a', pass: 'a' })
         // A message that fills the storage and belongs to no group, so that it can be deleted without touching the
         // service's events.
         await bare.request(
