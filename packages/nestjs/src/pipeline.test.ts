@@ -197,7 +197,7 @@ class PipelineController {
       metadata: context.getMetadata(),
       headers: context.headers,
       kind: context.kind,
-      timeout: context.timeout,
+      hasTimeout: context.timeout !== undefined,
       address: context.getSocketRef()?.address,
       args: context.getArgs().slice(1)
     }
@@ -329,6 +329,7 @@ for (const protocol of PROTOCOLS) {
         metadata,
         headers: metadata,
         kind: 'request',
+        hasTimeout: protocol === 'rsocket',
         address: '127.0.0.1',
         args: ['context', metadata]
       })

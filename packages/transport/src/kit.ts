@@ -158,6 +158,7 @@ export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
 export { nameOf, routeOf, routeOfValue } from './pattern.ts'
 export { QuietLog, quietLog, shown } from './quiet-log.ts'
 export { type EventSender, reportEvent } from './report-event.ts'
+export { forgetResting } from './rest.ts'
 export { DEFAULT_DRAIN, endedWithin, type RunningAnswer, RunningMessages } from './running-messages.ts'
 export { statsOf } from './stats-of.ts'
 export {

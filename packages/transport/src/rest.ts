@@ -19,3 +19,8 @@ function wake(): void {
   resting.shift()?.()
   if (resting.length > 0) nextTurn(wake)
 }
+
+/** Forgets the sources that rest, as in a new process: for tests that repeat what has happened. */
+export function forgetResting(): void {
+  resting.length = 0
+}

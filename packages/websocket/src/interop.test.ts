@@ -173,7 +173,7 @@ describe('our client asks rsocket-js', () => {
       return jsonCodec.decode(bytes, 0, bytes.length)
     }
     const of = (value: unknown) => ({ data: Buffer.from(JSON.stringify(value)) })
-    const routeOf = ({ metadata }: Payload) => /[a-z]+$/.exec(String(metadata))?.[0]
+    const routeOf = ({ metadata }: Payload) => /echo|fail/.exec(String(metadata))?.[0]
     let sockets: WebSocketServer | undefined
     const server = new RSocketServer({
       getRequestHandler: () => ({

@@ -1,4 +1,5 @@
 /** The queues that all connections of a process share. */
+import { forgetResting } from '@elysia-microservices/transport/kit'
 import { forgetFlushQueues } from '../connection/flush-queue.ts'
 import { readQueue } from '../connection/read-queue.ts'
 
@@ -6,4 +7,5 @@ import { readQueue } from '../connection/read-queue.ts'
 export function forgetQueues(): void {
   readQueue.reset()
   forgetFlushQueues()
+  forgetResting()
 }
