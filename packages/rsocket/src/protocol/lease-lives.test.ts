@@ -118,7 +118,10 @@ class World {
   }
 
   get #isDone(): boolean {
-    return this.unsettled === 0 && this.#running.length === 0 && this.handled.size === this.sent.length
+    // A client may use after a cut the requests that it was granted before, so for a while more may be promised than the limit.
+    const isPaidBack = (this.admission?.promised ?? 0) <= this.#conditions.inFlight
+    const isAnswered = this.unsettled === 0 && this.#running.length === 0
+    return isPaidBack && isAnswered && this.handled.size === this.sent.length
   }
 
   #send({ client: { caller } }: Line, what: 'emit' | 'request'): void {
