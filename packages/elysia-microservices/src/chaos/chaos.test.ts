@@ -113,7 +113,6 @@ describe('chaos', () => {
 
   it('is of the service that listens: one that it uses brings none', async () => {
     const used = microservice({
-      transport: 'tcp',
       chaos: { seed: 1, rules: [{ probability: 1, error: true }] }
     })
     used.message('used', () => 'used').message('used.*', () => 'used')
