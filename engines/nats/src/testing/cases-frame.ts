@@ -117,6 +117,11 @@ export class Puller extends Recorded {
   say(words: string, delivery: number): void {
     this.#recording.publish(this.got[delivery]?.reply ?? '', words)
   }
+
+  /** Says what became of a delivery. Resolves when the server has done it, which may be after a flush. */
+  async tell(words: string, delivery: number): Promise<void> {
+    await this.#recording.ask(this.got[delivery]?.reply ?? '', words)
+  }
 }
 
 interface RequestOptions {

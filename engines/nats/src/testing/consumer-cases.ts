@@ -39,7 +39,7 @@ export function consumerCases(title: string, open: () => Promise<ServerForCases>
     }
 
     it('delivers as many as are requested, each with its place, and knows what is done', async () => {
-      const { store, pull, info, stream, name, one } = await joined()
+      const { store, pull, info, stream, name } = await joined()
       for (const text of ['1', '2', '3']) await store(text)
       pull.request(2)
       assert.deepEqual(await pull.count(2), ['1 1', '2 1'])
@@ -49,8 +49,7 @@ export function consumerCases(title: string, open: () => Promise<ServerForCases>
         { stream: stream.name, deliveries: 1, sequence: 2, delivery: 2, storedAt: 0, pending: 1 }
       )
       assert.ok(pull.got[0]?.reply.startsWith(`$JS.ACK.${stream.name}.${name}.1.1.1.`))
-      pull.say('+ACK', 1)
-      await one.connection.flush()
+      await pull.tell('+ACK', 1)
       const state = async () => {
         const { delivered, ack_floor, num_ack_pending, num_pending } = await info()
         return [
@@ -62,8 +61,7 @@ export function consumerCases(title: string, open: () => Promise<ServerForCases>
         ]
       }
       assert.deepEqual(await state(), [2, 2, 0, 1, 1])
-      pull.say('+ACK', 0)
-      await one.connection.flush()
+      await pull.tell('+ACK', 0)
       assert.deepEqual(await state(), [2, 2, 2, 0, 1])
       pull.request(5)
       await pull.count(3)
@@ -98,13 +96,12 @@ export function consumerCases(title: string, open: () => Promise<ServerForCases>
     })
 
     it('delivers first what comes again', async () => {
-      const { store, pull, one } = await joined()
+      const { store, pull } = await joined()
       for (const text of ['1', '2', '3']) await store(text)
       pull.request(2)
       await pull.count(2)
-      pull.say('-NAK', 1)
-      pull.say('-NAK', 0)
-      await one.connection.flush()
+      await pull.tell('-NAK', 1)
+      await pull.tell('-NAK', 0)
       pull.request(3)
       const said = await pull.count(5)
       assert.deepEqual([said.slice(2, 4).toSorted(), said[4]], [['1 2', '2 2'], '3 1'])
@@ -268,8 +265,7 @@ export function consumerCases(title: string, open: () => Promise<ServerForCases>
       for (const text of ['1', '2']) await store(text)
       pull.request(2)
       await pull.count(2)
-      pull.say('+ACK', 0)
-      await one.connection.flush()
+      await pull.tell('+ACK', 0)
       const { messages, first_seq } = (await jetStream.stream(stream.name)).state
       assert.deepEqual([messages, first_seq], [1, 2])
     })

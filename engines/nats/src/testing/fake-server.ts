@@ -158,7 +158,11 @@ export class FakeNatsServer {
     const message: Message = { subject, data, reply, headers }
     let isHeard = this.deliver(message)
     if (this.hasJetStream) {
-      if (subject.startsWith(ACK)) return this.streams.acknowledge(subject, new TextDecoder().decode(data))
+      if (subject.startsWith(ACK)) {
+        this.streams.acknowledge(subject, new TextDecoder().decode(data))
+        if (reply !== undefined) this.deliver({ subject: reply, data: EMPTY })
+        return
+      }
       if (subject.startsWith(NEXT) && reply !== undefined) {
         const [stream = '', consumer = ''] = subject.slice(NEXT.length).split('.')
         isHeard = this.streams.next(stream, consumer, JSON.parse(new TextDecoder().decode(data)), reply)
