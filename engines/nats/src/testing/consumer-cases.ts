@@ -258,7 +258,7 @@ export function consumerCases(title: string, open: () => Promise<ServerForCases>
     })
 
     it('of a work queue deletes what is done', async () => {
-      const { store, pull, one, jetStream, stream } = await joined(
+      const { store, pull, jetStream, stream } = await joined(
         { deliver_policy: 'all' },
         { retention: 'workqueue' }
       )
