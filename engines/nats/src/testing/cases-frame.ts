@@ -9,8 +9,11 @@ import { headersIn } from '../words/headers.ts'
 export interface ServerForCases {
   readonly driver: Driver
   readonly url: string
-  /** Ends the server at once, and starts it again. */
-  restart(): Promise<void>
+  /**
+   * Ends the server at once, and starts it again.
+   * @param delivered a consumer with a delivery, which the server must have written before it ends
+   */
+  restart(delivered?: readonly [stream: string, consumer: string]): Promise<void>
   /** Lets time pass at the server. */
   pass(milliseconds: number): Promise<void>
 }

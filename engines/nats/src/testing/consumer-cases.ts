@@ -241,11 +241,11 @@ export function consumerCases(title: string, open: () => Promise<ServerForCases>
     })
 
     it('forgets requests and the process that it serves when the server starts again, and no delivery', async () => {
-      const { store, pull, server, one, info } = await joined(PINNED, { storage: 'file' })
+      const { store, pull, server, one, info, stream, name } = await joined(PINNED, { storage: 'file' })
       await store('1')
       pull.request(10, { group: 'one' })
       await pull.count(1)
-      await server.restart()
+      await server.restart([stream.name, name])
       await one.until('restored')
       const { num_waiting, num_ack_pending, delivered } = await info()
       assert.deepEqual([num_waiting, num_ack_pending, delivered.stream_seq], [0, 1, 1])
