@@ -34,7 +34,9 @@ if (isCheck && changed.length > 0) process.exit(1)
 function apiOf(folder: string): string {
   const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Package
   const entries = Object.entries(exports).flatMap(([path, target]) =>
-    typeof target === 'string' ? [] : [{ path: name + path.slice(1), file: join(folder, target.types) }]
+    typeof target === 'string' || isForOurTests(name, path)
+      ? []
+      : [{ path: name + path.slice(1), file: join(folder, target.types) }]
   )
   const program = programOf(entries.map(({ file }) => file))
   const written = new Map<ts.Symbol, string>()
@@ -84,6 +86,11 @@ interface Export {
   /** `undefined`: the name is exported from another package. */
   readonly symbol: ts.Symbol | undefined
   readonly text: string
+}
+
+/** Entries for the tests of this repository: users import `elysia-microservices/testing` only. */
+function isForOurTests(name: string, path: string): boolean {
+  return path === './testing' && name !== 'elysia-microservices'
 }
 
 /** The exports of a file, sorted by name. */
