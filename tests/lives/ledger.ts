@@ -1,5 +1,5 @@
 /** All that happened in a life, and the promises that it is held to. */
-import { isRpcError } from './errors.ts'
+import { MicroserviceError } from '@elysia-microservices/transport'
 
 /** Most values that a source gives in one turn of the event loop. */
 const MOST_PULLS = 50_000
@@ -89,7 +89,7 @@ export class Ledger {
 
   /** @returns `mayHaveRun` of an error that must be one of the library's */
   #errorOf(what: string, error: unknown): boolean {
-    if (isRpcError(error)) return error.mayHaveRun
+    if (error instanceof MicroserviceError) return error.mayHaveRun
     this.breaks(`${what} failed with ${error instanceof Error ? `${error.name}: ${error.message}` : error}`)
     return true
   }

@@ -1,4 +1,5 @@
 /** Plans of lives, as data: a configuration, and steps that happen at their times. A seed makes a plan. */
+import { event, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
 import { Random } from './random.ts'
 
 export const CARRIERS = ['rsocket', 'nest', 'memory', 'redis', 'rabbitmq', 'mqtt', 'nats', 'kafka'] as const
@@ -219,8 +220,7 @@ export const REDRIVES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'n
 /** Frames of RSocket, whole or with some bytes changed, and bytes behind them that are no frame. */
 function bytesOf(random: Random): number[] {
   const bytes = random.chance(0.8) ? [...SETUP] : []
-  for (let n = random.between(0, 3); n > 0; n--)
-    bytes.push(...random.of([REQUEST_STREAM, REQUEST_STREAM, REQUEST_FNF, REQUEST_N]))
+  for (let n = random.between(0, 3); n > 0; n--) bytes.push(...random.of(REQUESTS))
   if (random.chance(0.5))
     for (let n = random.between(1, 3); n > 0; n--)
       bytes[random.between(0, bytes.length)] = random.between(0, 255)
@@ -228,26 +228,11 @@ function bytesOf(random: Random): number[] {
   return bytes
 }
 
-const text = (value: string) => [...value].map((letter) => letter.charCodeAt(0))
-const framed = (bytes: number[]) => [
-  bytes.length >> 16,
-  (bytes.length >> 8) & 255,
-  bytes.length & 255,
-  ...bytes
+const MOST = 2 ** 31 - 1
+const SETUP = setup({ keepalive: 20_000, lifetime: 90_000 })
+const REQUESTS = [
+  stream(1, 'count', MOST, '{"values":1000000000}'),
+  stream(1, 'count', MOST, '{"values":1000000000}'),
+  event(1, 'noted', '{}'),
+  requestN(1, MOST)
 ]
-const mime = (value: string) => [value.length, ...text(value)]
-const SETUP = framed([
-  ...[0, 0, 0, 0, 0x04, 0, 0, 1, 0, 0],
-  ...[0, 0, 0x4e, 0x20, 0, 1, 0x5f, 0x90],
-  ...mime('message/x.rsocket.composite-metadata.v0'),
-  ...mime('application/json')
-])
-const route = (pattern: string) => [0xfe, 0, 0, pattern.length + 1, pattern.length, ...text(pattern)]
-const requested = (type: number, rest: number[], pattern: string, data: string) => {
-  const metadata = route(pattern)
-  return framed([0, 0, 0, 1, ...type16(type), ...rest, 0, 0, metadata.length, ...metadata, ...text(data)])
-}
-const type16 = (type: number) => [(type << 2) | 1, 0]
-const REQUEST_STREAM = requested(0x06, [0x7f, 255, 255, 255], 'count', '{"values":1000000000}')
-const REQUEST_FNF = requested(0x05, [], 'noted', '{}')
-const REQUEST_N = framed([0, 0, 0, 1, 0x08 << 2, 0, 0x7f, 255, 255, 255])

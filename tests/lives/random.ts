@@ -1,19 +1,12 @@
-/** Random numbers from a seed: the same seed gives the same numbers in every runtime. */
+/** Random choices from a seed: the same seed gives the same choices in every runtime. */
+import { randomFrom } from '@elysia-microservices/test-support'
 
 export class Random {
-  #state: number
+  /** From 0 (inclusive) to 1 (exclusive). */
+  readonly next: () => number
 
   constructor(seed: number) {
-    this.#state = seed >>> 0
-  }
-
-  /** From 0 (inclusive) to 1 (exclusive); mulberry32. */
-  readonly next = (): number => {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let mixed = this.#state
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    this.next = randomFrom(seed)
   }
 
   /** A whole number from `least` to `most`, both inclusive. */

@@ -176,7 +176,7 @@ export class ReadQueue {
     this.#limit = MIN_BATCH
   }
 
-  /** Is as in a new process: for tests that repeat what has happened. */
+  /** Forgets what waits, and what was measured: for tests that live the same twice. */
   reset(): void {
     this.#state = 'direct'
     this.#readers.length = 0
