@@ -24,6 +24,7 @@ import {
   rsocketClient,
   turn
 } from '../testing/rsocket-peer.ts'
+import { answersWithin } from './answer-watch.ts'
 
 const RESUME = { window: 1_000, bufferSize: 100_000 }
 const never = () => new Promise(() => {})
@@ -336,6 +337,16 @@ describe('a client with a socket', () => {
 })
 
 describe('a client that can be resumed', () => {
+  it('lets callers of events wait until its server has been heard: without SETUP, they could not be resumed', async () => {
+    const client = rsocketClient({ resume: RESUME, answers: answersWithin(1_000) })
+    const emitted = outcomeOf(client.caller.emit('a', 1))
+    await turn()
+    assert.deepEqual(emitted, [])
+    client.on(keepalive(''))
+    await turn()
+    assert.deepEqual(emitted, ['undefined'])
+  })
+
   it('does not say that it has closed when its calls have ended, unless it leaves; then it does so once', async () => {
     const client = rsocketClient({ resume: RESUME }, { never })
     void client.caller.request('a', 1)

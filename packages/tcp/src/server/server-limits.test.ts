@@ -76,6 +76,23 @@ for (const [socketsName, sockets] of SOCKETS) {
       for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
     })
 
+    it("inFlight lets events wait on Nest's wire, also those whose client has closed, and a server that stops", async () => {
+      await start({ inFlight: 1 })
+      const busy = client()
+      const answer = busy.request('wait', 0)
+      await begun(1)
+      const leaving = client({ protocol: 'nest' })
+      for (const data of [1, 2, 3]) await leaving.emit('seen', data)
+      await leaving.close()
+      while (server.stats().connections.current > 1) await new Promise((resolve) => setTimeout(resolve, 1))
+      const stopped = server.stop({ drain: 10_000 })
+      assert.deepEqual(dispatcher.events, [])
+      answerOne()
+      await answer
+      await stopped
+      assert.deepEqual(dispatcher.events, [1, 2, 3])
+    })
+
     for (const protocol of ['nest', 'rsocket'] as const) {
       it(`connections closes those beyond it, ${protocol}`, async () => {
         await start({ connections: 1 })
