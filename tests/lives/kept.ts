@@ -66,19 +66,6 @@ export const KEPT: readonly Kept[] = [
     }
   },
   {
-    fault: 'A message that came after its service had stopped was handled, and left a timer',
-    seed: 700_635,
-    plan: {
-      config: { ...PLAIN, carrier: 'kafka', clients: 3, ordered: true },
-      steps: [
-        { at: 16, do: 'still', for: 785 },
-        { at: 196, do: 'lose', end: 'service', n: 0, for: 1 },
-        { at: 233, do: 'restart', service: 0, for: 1 },
-        { at: 240, do: 'channel', client: 0, to: 'total', values: 1, pause: 30 }
-      ]
-    }
-  },
-  {
     fault:
       'Events were promised and lost, if the socket of a resumable connection was cut before SETUP had arrived',
     seed: 645,
