@@ -1,7 +1,7 @@
 /** The name of a client in the metadata of SETUP: an entry of this library, which other servers ignore. */
 import { type ByteWriter, callerName, readCallerName, text } from '@elysia-microservices/transport/kit'
-import { beginEntry, endEntry, readEntries } from './composite-metadata.ts'
-import { MimeType } from './mime-type.ts'
+import { beginEntry, endEntry } from './composite-metadata.ts'
+import { ownEntry } from './own-entries.ts'
 import type { Setup } from './setup.ts'
 
 /** A MIME type of this library. It is not in `MimeType`, because no web page needs it. */
@@ -17,13 +17,7 @@ export function writeCaller(out: ByteWriter, own: string | undefined): void {
 }
 
 /** Reads the name of a client; `undefined` if its SETUP has no readable name. */
-export function callerOf({ metadata, metadataMimeType }: Setup): string | undefined {
-  if (metadata === undefined || metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined
-  try {
-    const entry = readEntries(metadata).find(({ mimeType }) => mimeType === CALLER)
-    return entry && readCallerName(text.read(entry.content, 0, entry.content.length))
-  } catch {
-    // Metadata that is invalid is refused later, when credentials are read.
-    return undefined
-  }
+export function callerOf(setup: Setup): string | undefined {
+  const content = ownEntry(setup, CALLER)
+  return content && readCallerName(text.read(content, 0, content.length))
 }

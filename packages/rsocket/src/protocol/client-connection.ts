@@ -87,6 +87,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       lease: this.#lease,
       askForLease: () => this.#askForLease(),
       timeout,
+      knownTimeout: options.isTimeoutIntroduced === true ? timeout : undefined,
       timer,
       idle: () => this.#settled(),
       recover: (call, error) => {
@@ -381,7 +382,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       dataMimeType,
       lease,
       resumeToken: resumption?.token,
-      metadata: setupMetadata(credentials, this.#options.sayCaller),
+      metadata: setupMetadata(credentials, this.#options.introduce),
       data: undefined
     })
     // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."

@@ -5,8 +5,9 @@
  * the same MIME type.
  */
 import { ByteWriter } from '@elysia-microservices/transport/kit'
-import { beginEntry, endEntry, readEntries } from './composite-metadata.ts'
+import { beginEntry, endEntry } from './composite-metadata.ts'
 import { MimeType } from './mime-type.ts'
+import { ownEntry } from './own-entries.ts'
 import type { Setup } from './setup.ts'
 
 /** Adds an entry to the metadata of SETUP: this client understands the announcement. */
@@ -15,14 +16,8 @@ export function writeUnderstandsGoingAway(out: ByteWriter): void {
 }
 
 /** Whether a client has said in its SETUP that it understands the announcement. */
-export function understandsGoingAway({ metadata, metadataMimeType }: Setup): boolean {
-  if (metadata === undefined || metadataMimeType !== MimeType.COMPOSITE_METADATA) return false
-  try {
-    return readEntries(metadata).some(({ mimeType }) => mimeType === MimeType.GOING_AWAY)
-  } catch {
-    // Metadata that is invalid is refused later, when credentials are read.
-    return false
-  }
+export function understandsGoingAway(setup: Setup): boolean {
+  return ownEntry(setup, MimeType.GOING_AWAY) !== undefined
 }
 
 /**

@@ -40,8 +40,10 @@ export type NewResponder = (
 
 /** Options of a client's connection. */
 export interface ClientConnectionOptions extends ConnectionOptions {
-  /** Adds the client's name to the metadata of SETUP. Default: the client sends no name. */
-  sayCaller?(out: ByteWriter): void
+  /** Adds entries to the metadata of SETUP, such as the client's name. Default: none. */
+  introduce?(out: ByteWriter): void
+  /** Whether `introduce` writes `timeout`, so that calls with this timeout need not tell it. Default: false. */
+  readonly isTimeoutIntroduced?: boolean
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
   /** Says why the socket was lost. Default: the message of its error. */

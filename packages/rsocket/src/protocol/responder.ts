@@ -64,6 +64,8 @@ export interface ResponderInit {
   readonly limits: SharedLimits
   /** Decides whether a request may start; `undefined`: every request may. */
   readonly gate: ServerGate | undefined
+  /** Milliseconds that callers wait who do not say for how long; `undefined`: for ever. */
+  readonly defaultTimeout?: number | undefined
   /** Whether the other side is told of events that are refused, as clients of this library are. */
   readonly tellsRefusals: boolean
   /** Called when a request or an event has ended. */
@@ -250,8 +252,9 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
   }
 
   #message(data: unknown, metadata: RequestMetadata, kind: 'request' | 'event'): IncomingMessage {
-    const { route = '', headers, timeout } = metadata
-    const { transport, peer } = this.#init
+    const { route = '', headers } = metadata
+    const { transport, peer, defaultTimeout } = this.#init
+    const timeout = metadata.timeout ?? (kind === 'event' ? undefined : defaultTimeout)
     return new IncomingMessage({
       transport,
       kind,
@@ -259,7 +262,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
       route,
       data,
       metadata: headers,
-      timeout,
+      timeout: timeout === 0 ? undefined : timeout,
       peer
     })
   }

@@ -14,6 +14,7 @@ import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import { reasonOf } from '../connection/system-errors.ts'
 import { callerOf } from './caller-entry.ts'
 import type { ConnectionRole } from './connection-frames.ts'
+import { defaultTimeoutOf } from './default-timeout.ts'
 import { toWireError } from './failure-codes.ts'
 import type { FrameHandler, FrameInput } from './frame-input.ts'
 import { ErrorCode } from './frame-type.ts'
@@ -95,6 +96,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       timer,
       limits,
       gate: this.#gate,
+      defaultTimeout: defaultTimeoutOf(setup),
       tellsRefusals: isOurs,
       settled: () => this.#settled()
     })

@@ -4,10 +4,10 @@ import { beginEntry, type Credentials, endEntry, writeCredentials } from './comp
 import { writeUnderstandsGoingAway } from './going-away.ts'
 import { MimeType } from './mime-type.ts'
 
-/** @param sayCaller writes the name of the client; `undefined` without a name, and before RESUME */
+/** @param introduce writes further entries; `undefined`: none, and before RESUME */
 export function setupMetadata(
   credentials: Credentials | undefined,
-  sayCaller?: (out: ByteWriter) => void
+  introduce?: (out: ByteWriter) => void
 ): Uint8Array {
   const out = new ByteWriter()
   if (credentials !== undefined) {
@@ -16,7 +16,7 @@ export function setupMetadata(
     endEntry(out, entry)
   }
   writeUnderstandsGoingAway(out)
-  sayCaller?.(out)
+  introduce?.(out)
   const metadata = out.copyFrom(0)
   out.reset()
   return metadata

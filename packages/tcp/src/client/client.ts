@@ -6,7 +6,8 @@ import {
   clientResponder,
   reasonOf,
   toWireError,
-  writeCaller
+  writeCaller,
+  writeDefaultTimeout
 } from '@elysia-microservices/rsocket'
 import { type NewProtocol, PoolClient } from '@elysia-microservices/rsocket/pool'
 import { newTimer } from '@elysia-microservices/rsocket/session'
@@ -48,7 +49,11 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
       ...common,
       ...parts,
       logger,
-      sayCaller: (out) => writeCaller(out, name),
+      introduce(out) {
+        writeCaller(out, name)
+        writeDefaultTimeout(out, timeout)
+      },
+      isTimeoutIntroduced: true,
       responder: dispatcher && clientResponder('tcp', dispatcher),
       dataMimeType,
       toWireError,

@@ -101,7 +101,7 @@ export function connect(options: PoolOptions): object {
           ...parts,
           lease: true,
           maxFrameLength: LONGEST_FRAME,
-          sayCaller: (out) => writeCaller(out, undefined)
+          introduce: (out) => writeCaller(out, undefined)
         })
     },
     context
