@@ -1,12 +1,12 @@
 /**
- * The driver of Kafka that this package wants: the requests of Kafka's protocol that one broker answers.
- * `connection/platformatic.ts` has it from @platformatic/kafka, and `testing/fake-cluster.ts` from brokers inside the
- * process, so that everything above runs without a server; `testing/driver-cases.ts` proves that both keep the same
- * promises.
+ * The driver of Kafka, as this package needs it: the requests that one broker answers. There are two drivers.
+ * `connection/platformatic.ts` sends the requests with @platformatic/kafka, and `testing/fake-cluster.ts` answers them
+ * inside the process, so that everything above runs without a server. `testing/driver-cases.ts` proves that both keep the
+ * same promises.
  *
- * A request rejects with an error whose `apiCode`, or that of one of its `errors`, is a code of Kafka's protocol if the
- * broker refuses the request or a part of it; `response` of the error is the whole answer. With any other error, nobody
- * knows whether the broker has done what was asked.
+ * If the broker refuses a request or a part of it, the request rejects with an error. The error, or one of its `errors`,
+ * then has a code of Kafka's protocol as `apiCode`, and the whole answer as `response`. After any other error, nobody
+ * knows whether the broker has done what it was asked for.
  */
 import type { CheckedOptions } from './options/options.ts'
 import type { Aborted, Numbering } from './words/batch.ts'
@@ -147,7 +147,7 @@ export interface HeartbeatAnswer {
   readonly memberEpoch: number
   /** Milliseconds until the next heartbeat. */
   readonly heartbeatIntervalMs: number
-  /** The partitions that belong to the member; `null`: those of the last answer. */
+  /** The partitions that belong to the member; `null`: they have not changed since the last answer. */
   readonly assignment: { readonly topicPartitions: readonly PartitionsOfTopic[] } | null
 }
 

@@ -87,7 +87,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       lease: this.#lease,
       askForLease: () => this.#askForLease(),
       timeout,
-      knownTimeout: options.isTimeoutIntroduced === true ? timeout : undefined,
+      knownTimeout: options.knownTimeout,
       timer,
       idle: () => this.#settled(),
       recover: (call, error) => {
@@ -108,10 +108,11 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       responder
     })
     const { resume } = options
-    if (resume !== undefined)
+    if (resume !== undefined) {
       wire.resumption = new ResumeState(crypto.getRandomValues(new Uint8Array(16)), resume.bufferSize)
-    // The watch asks the server for a sign at once.
-    if (wire.resumption !== undefined) wire.resumption.isKnown = this.#answers === undefined
+      // The watch asks the server for a sign at once.
+      wire.resumption.isKnown = this.#answers === undefined
+    }
   }
 
   get incomplete(): boolean {

@@ -29,7 +29,7 @@ describe('a client that has told its timeout in SETUP', () => {
     ['tells none with a call without limit, if it has none either', 0, {}, undefined]
   ] as const)
     it(what, () => {
-      const client = rsocketClient({ timeout, isTimeoutIntroduced: true })
+      const client = rsocketClient({ timeout, knownTimeout: timeout })
       void client.caller.request('a', 1, options)
       const json = told === undefined ? '' : `, json: {"elysia-timeout":"${told}"}`
       assert.deepEqual(client.on(), [`REQUEST_RESPONSE 1 M {a${json}} 1`])

@@ -42,8 +42,8 @@ export type NewResponder = (
 export interface ClientConnectionOptions extends ConnectionOptions {
   /** Adds entries to the metadata of SETUP, such as the client's name. Default: none. */
   introduce?(out: ByteWriter): void
-  /** Whether `introduce` writes `timeout`, so that calls with this timeout need not tell it. Default: false. */
-  readonly isTimeoutIntroduced?: boolean
+  /** The timeout that `introduce` tells, so that calls which have it need not. Default: 0, no limit. */
+  readonly knownTimeout?: number
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
   /** Says why the socket was lost. Default: the message of its error. */

@@ -42,7 +42,7 @@ export interface RequesterInit {
   askForLease?(): void
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
-  /** The timeout that the other side knows of calls that do not tell theirs; 0: none. Default: it knows none. */
+  /** The timeout that the other side knows of calls that do not tell theirs. Default: 0, no limit. */
   readonly knownTimeout?: number | undefined
   readonly timer: Timer
   /** Called when no call is in flight any more. */
@@ -83,7 +83,7 @@ export class RSocketRequester implements CallSender {
   readonly #askForLease: (() => void) | undefined
   /** The other side knows that calls wait for a lease. SETUP and RESUME tell it, too. */
   #hasAskedForLease = true
-  readonly #knownTimeout: number | undefined
+  readonly #knownTimeout: number
   readonly #tellRefusal: RequesterInit['eventRefused']
   /** streamId = 2 × sequence − offset. The offset is 1 for clients, whose ids are odd, and 0 for servers. */
   readonly #offset: 0 | 1
@@ -101,7 +101,7 @@ export class RSocketRequester implements CallSender {
     this.#timer = timer
     this.#lease = init.lease
     this.#askForLease = init.askForLease
-    this.#knownTimeout = init.knownTimeout
+    this.#knownTimeout = init.knownTimeout ?? 0
     this.#tellRefusal = init.eventRefused
     this.#offset = init.role === 'client' ? 1 : 0
     this.#logger = init.logger
@@ -242,12 +242,11 @@ export class RSocketRequester implements CallSender {
 
   /** Milliseconds that the other side has for the call, 0 for no limit; `undefined`: it knows, or need not know. */
   #toldTimeoutOf(call: PendingCall): number | undefined {
-    if (call.kind === 'event') return undefined
-    const known = this.#knownTimeout
+    const { kind, timeout, isDelayed } = call
+    if (kind === 'event') return undefined
     // A call that has not waited has its whole timeout left, so the clock need not be read.
-    if (!call.isDelayed && call.timeout === known) return undefined
-    if (call.timeout === 0) return known === undefined || known === 0 ? undefined : 0
-    return call.isDelayed ? Math.max(1, Math.ceil(call.deadline - this.#timer.now())) : call.timeout
+    if (timeout === 0 || !isDelayed) return timeout === this.#knownTimeout ? undefined : timeout
+    return Math.max(1, Math.ceil(call.deadline - this.#timer.now()))
   }
 
   #send(call: PendingCall, type: number, flags: number, initialN: number, data: unknown): void {

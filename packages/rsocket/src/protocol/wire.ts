@@ -49,7 +49,7 @@ export class Wire {
 
   /** Whether there has been no socket yet. */
   get isUnopened(): boolean {
-    return this.output === undefined && !this.isDetached && !this.isEnded
+    return this.output === undefined && !this.isDetached
   }
 
   /** Whether frames are sent to a socket now. */

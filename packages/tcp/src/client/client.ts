@@ -53,7 +53,7 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
         writeCaller(out, name)
         writeDefaultTimeout(out, timeout)
       },
-      isTimeoutIntroduced: true,
+      knownTimeout: timeout,
       responder: dispatcher && clientResponder('tcp', dispatcher),
       dataMimeType,
       toWireError,

@@ -215,7 +215,7 @@ describe('open calls', () => {
     const { outcome } = start('request', undefined, 'one too many')
     const [error] = outcome.seen
     assert.ok(error instanceof OverloadedError)
-    assert.match(error.message, /^65536 calls already wait to be sent/)
+    assert.match(error.message, /^65536 calls already wait;/)
     assert.deepEqual(
       [error.pattern, error.mayHaveRun, calls.inFlight],
       ['one too many', false, MAX_WAITING + 2]

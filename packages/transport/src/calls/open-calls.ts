@@ -206,7 +206,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
     this.#waiting ??= new Map()
     if (this.#isFull)
       throw new OverloadedError(
-        `${MAX_WAITING} calls already wait to be sent; make fewer calls at the same time`
+        `${MAX_WAITING} calls already wait; make fewer at a time`
       )
     call.isDelayed = true
     this.#kept?.delete(call)
