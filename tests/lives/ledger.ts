@@ -127,6 +127,11 @@ export class Ledger {
     return kept.begun
   }
 
+  get logger() {
+    const write = (line: string) => this.logged(line)
+    return { error: write, warn: write }
+  }
+
   /** A line of the log: errors of others must not be in it. */
   logged(line: string): void {
     this.note(line)

@@ -1,23 +1,18 @@
 /** One life: services and clients are made, the steps of a plan happen, and in the end all promises are looked at. */
 
 import { forgetQueues } from '@elysia-microservices/rsocket/testing'
-import { type Message, microservice } from 'elysia-microservices'
 import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
-import { interval, map, range, take } from 'rxjs'
+import { Calls, isCall } from './calls.ts'
 import { type Carrier, carrierOf } from './carrier.ts'
+import { type Service, serviceOf } from './handlers.ts'
 import { Ledger } from './ledger.ts'
-import { ENGINES, type Plan, REDRIVES, STORES, type Step } from './plan.ts'
-import type { World } from './world.ts'
+import { ENGINES, type Plan, REDRIVES, type Step } from './plan.ts'
+import { type World, wait } from './world.ts'
 
 /** Milliseconds in peace after which nothing may wait any more. */
 const PEACE = 130_000
 /** Milliseconds that closing may take. */
 const CLOSING = 60_000
-
-/** Attempts after which a durable event is a dead letter, if dead letters can be given back. */
-const ATTEMPTS = 3
-
-const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
 
 export interface Verdict {
   readonly broken: readonly string[]
@@ -46,29 +41,18 @@ export async function live(world: World, plan: Plan, seed: number): Promise<Verd
   }
 }
 
-interface Payload {
-  readonly id: string
-  readonly takes: number
-  readonly values: number
-  readonly order: number
-  readonly key: string
-  readonly failures: number
-}
-
 type Client = UntypedStoringClient
-type Service = ReturnType<Life['newService']>
 
 class Life {
   readonly ledger: Ledger
   readonly #world: World
   readonly #plan: Plan
   readonly #carrier: Carrier
+  readonly #calls: Calls
   readonly #clients: (Client | undefined)[] = []
   readonly #services: (Service | undefined)[] = []
   /** The number of tasks that are going on: steps that wait, and services that end. */
   #running = 0
-  #ids = 0
-  #orders = 0
   #isAway = 0
   #isStill = 0
   #isPaused = 0
@@ -80,6 +64,8 @@ class Life {
     this.#plan = plan
     this.ledger = new Ledger(() => world.turns)
     this.#carrier = carrierOf(plan.config, world)
+    const hasNoTimeout = plan.config.timeout === 0
+    this.#calls = new Calls(world, this.ledger, (n) => this.#clients[n], hasNoTimeout)
   }
 
   async run(): Promise<void> {
@@ -96,7 +82,7 @@ class Life {
         this.#world.uncaught(error)
       }
     }
-    await this.#world.pass(() => this.#running === 0, 30_000)
+    await this.#world.pass(() => this.#isIdle, 30_000)
     await this.#rest()
     // Refused events are told to those who are still there, and on Nest's wire events wait for a place.
     await this.#world.pass(() => false, config.carrier === 'nest' ? 60_000 : 1_000)
@@ -118,8 +104,8 @@ class Life {
   async #rest(): Promise<void> {
     const end = this.#world.now + PEACE
     while (this.#world.now < end && !(await this.#world.pass(() => this.#isSettled(), 10_000)))
-      if (REDRIVES.has(this.#plan.config.carrier) && this.#running === 0) this.#task(() => this.#redrive())
-    await this.#world.pass(() => this.#running === 0, 30_000)
+      if (REDRIVES.has(this.#plan.config.carrier) && this.#isIdle) this.#task(() => this.#redrive())
+    await this.#world.pass(() => this.#isIdle, 30_000)
   }
 
   #isPromisedToArrive(): boolean {
@@ -141,7 +127,7 @@ class Life {
   async #begin(): Promise<void> {
     const { config } = this.#plan
     for (let n = 0; n < config.services; n++) {
-      const service = this.newService(n)
+      const service = this.#newService(n)
       this.#services.push(service)
       await service.listen()
     }
@@ -155,7 +141,7 @@ class Life {
       transport: this.#carrier.client(name) as StoringTransport,
       name,
       timeout: this.#plan.config.timeout,
-      logger: this.#logger,
+      logger: this.ledger.logger,
       onStatus: (event) => {
         if (event.type !== 'event-refused') return
         this.ledger.note(`refused ${event.pattern}`)
@@ -164,109 +150,17 @@ class Life {
     })
   }
 
-  get #logger() {
-    const write = (line: string) => this.ledger.logged(line)
-    return { error: write, warn: write }
+  #newService(n: number): Service {
+    return serviceOf(this.#carrier.service(`service-${n}`), this.#plan.config, this.ledger)
   }
 
-  newService(n: number) {
-    const { ledger } = this
-    const { config } = this.#plan
-    const service = microservice({
-      name: 'world',
-      transport: this.#carrier.service(`service-${n}`),
-      logger: this.#logger
-    })
-      .message('echo', ({ data }: Message<Payload>) => {
-        ledger.ran(data.id)
-        return data.id
-      })
-      .message('wait', async ({ data }: Message<Payload>) => {
-        ledger.ran(data.id)
-        await wait(data.takes)
-        return data.id
-      })
-      .message('fail', async ({ data }: Message<Payload>) => {
-        ledger.ran(data.id)
-        if (data.takes > 10) await wait(data.takes)
-        throw new TypeError('A handler of the test has failed')
-      })
-      .message('never', ({ data, signal }: Message<Payload>) => {
-        ledger.ran(data.id)
-        return new Promise((_, reject) =>
-          signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-        )
-      })
-      // It does not look at its signal: the sink that takes its values must stop.
-      .message('count', function* ({ data }: Message<Payload>) {
-        ledger.ran(data.id)
-        for (let n = 0; n < data.values; n++) {
-          if (!ledger.pulls('a generator')) return
-          yield n
-        }
-      })
-      .message('ticks', async function* ({ data, signal }: Message<Payload>) {
-        ledger.ran(data.id)
-        for (let n = 0; n < Math.min(data.values, 500) && !signal.aborted; n++) {
-          if (data.takes > 0 || n % 50 === 0) await wait(data.takes)
-          if (!ledger.pulls('an async generator')) return
-          yield n
-        }
-      })
-      .message('observable', ({ data }: Message<Payload>) => {
-        ledger.ran(data.id)
-        const values = Math.min(data.values, 200)
-        return data.takes > 0 ? interval(data.takes).pipe(take(values)) : range(0, values).pipe(map((n) => n))
-      })
-      .message('total', async ({ data }: Message<AsyncIterable<{ id: string; n: number }>>) => {
-        let values = 0
-        for await (const { id, n } of data) {
-          if (values === 0) ledger.ran(id)
-          if (n !== values) ledger.breaks(`channel ${id} has received ${n} in place of ${values}`)
-          values++
-        }
-        return values
-      })
-      .message('relay', async function* ({ data }: Message<AsyncIterable<{ id: string; n: number }>>) {
-        let values = 0
-        for await (const { id, n } of data) {
-          if (values === 0) ledger.ran(id)
-          if (n !== values) ledger.breaks(`channel ${id} has received ${n} in place of ${values}`)
-          values++
-          yield n
-        }
-      })
-      .event('noted', async ({ data }: Message<Payload>) => {
-        ledger.note(`noted ${data?.id}`)
-        const one = ledger.emitted.get(data?.id)
-        if (one !== undefined) one.done++
-        if (data?.takes > 0) await wait(data.takes)
-      })
-    if (!STORES.has(config.carrier)) return service
-    return service.event(
-      'kept',
-      async ({ data, delivery }: Message<Payload>) => {
-        const { attempt = 1 } = delivery ?? {}
-        const runs = ledger.begins(data.id, attempt, config.ordered)
-        if (data.takes > 0) await wait(data.takes)
-        if (runs <= data.failures) throw new RangeError('A durable handler of the test has failed')
-        const kept = ledger.published.get(data.id)
-        if (kept !== undefined) kept.done++
-        ledger.note(`kept ${data.id}`)
-      },
-      {
-        durable: {
-          ordered: config.ordered,
-          start: config.carrier === 'rabbitmq' ? 'new' : 'all',
-          retry: { attempts: REDRIVES.has(config.carrier) ? ATTEMPTS : 20, minDelay: 50, maxDelay: 1_000 }
-        }
-      }
-    )
+  get #isIdle(): boolean {
+    return this.#running === 0 && this.#calls.waiting === 0
   }
 
   #isSettled(): boolean {
     const { calls, published } = this.ledger
-    if (this.#running > 0) return false
+    if (!this.#isIdle) return false
     for (const call of calls.values()) if (call.settled === 0) return false
     for (const one of published.values()) if (one.isPromised && one.done === 0) return false
     return true
@@ -298,23 +192,8 @@ class Life {
 
   #do(step: Step): void {
     this.ledger.note(`step ${step.do} at ${this.#world.now}`)
-    switch (step.do) {
-      case 'request':
-        for (let n = 0; n < step.times; n++) this.#request(step)
-        return
-      case 'stream':
-        return this.#stream(step)
-      case 'channel':
-        return this.#channel(step)
-      case 'emit':
-        for (let n = 0; n < step.times; n++) this.#emit(step)
-        return
-      case 'publish':
-        for (let n = 0; n < step.times; n++) this.#publish(step)
-        return
-      default:
-        return this.#fault(step)
-    }
+    if (isCall(step)) this.#calls.make(step)
+    else this.#fault(step)
   }
 
   #fault(step: Step): void {
@@ -406,7 +285,7 @@ class Life {
   }
 
   async #join(at: number): Promise<void> {
-    const service = this.newService(at)
+    const service = this.#newService(at)
     for (let attempt = 0; attempt < 30; attempt++)
       try {
         await service.listen()
@@ -425,129 +304,6 @@ class Life {
       (error) => {
         this.#running--
         this.ledger.breaks(`a step failed: ${error instanceof Error ? error.stack : error}`)
-      }
-    )
-  }
-
-  #id(what: string): string {
-    return `${what}-${++this.#ids}`
-  }
-
-  #payload(id: string, parts: Partial<Payload> = {}): Payload {
-    return { id, takes: 0, values: 0, order: 0, key: '', failures: 0, ...parts }
-  }
-
-  #request(step: Step & { do: 'request' }): void {
-    const client = this.#clients[step.client]
-    if (client === undefined) return
-    const id = this.#id(step.work)
-    this.ledger.calling(id, `request ${id}`, step.idempotent)
-    const abort = new AbortController()
-    const isNever = step.work === 'never' && this.#plan.config.timeout === 0
-    const after = step.abort > 0 ? step.abort : isNever ? 2_000 : 0
-    if (after > 0) this.#world.after(after, () => abort.abort())
-    client
-      .request(step.work, this.#payload(id, { takes: step.takes }), {
-        signal: abort.signal,
-        idempotent: step.idempotent
-      })
-      .then(
-        (answer) => {
-          if (answer !== id) this.ledger.breaks(`request ${id} was answered with ${String(answer)}`)
-          this.ledger.settled(id, 'answered')
-        },
-        (error) => this.ledger.settled(id, `failed ${error?.code}`, error)
-      )
-  }
-
-  #stream(step: Step & { do: 'stream' }): void {
-    const client = this.#clients[step.client]
-    if (client === undefined) return
-    const id = this.#id(step.source)
-    this.ledger.calling(id, `stream ${id}`)
-    const payload = this.#payload(id, {
-      values: step.values,
-      takes: step.source === 'count' ? 0 : step.pause
-    })
-    const read = async () => {
-      let values = 0
-      for await (const value of client.stream(step.source, payload)) {
-        if (value !== values) this.ledger.breaks(`stream ${id} gave ${String(value)} in place of ${values}`)
-        if (++values >= step.take) return 'left'
-        if (step.pause > 0) await wait(step.pause)
-      }
-      const most = step.source === 'ticks' ? 500 : step.source === 'observable' ? 200 : Infinity
-      if (values < Math.min(step.values, most))
-        this.ledger.breaks(`stream ${id} ended after ${values} of ${step.values} values`)
-      return 'ended'
-    }
-    read().then(
-      (outcome) => this.ledger.settled(id, outcome),
-      (error) => this.ledger.settled(id, `failed ${error?.code}`, error)
-    )
-  }
-
-  #channel(step: Step & { do: 'channel' }): void {
-    const client = this.#clients[step.client]
-    if (client === undefined) return
-    const id = this.#id(step.to)
-    const { ledger } = this
-    ledger.calling(id, `channel ${id}`)
-    async function* values() {
-      for (let n = 0; n < step.values; n++) {
-        if (step.pause > 0) await wait(step.pause)
-        if (!ledger.pulls('the input of a channel')) return
-        yield { id, n }
-      }
-    }
-    const call = async () => {
-      let received = 0
-      if (step.to === 'total') received = await client.request<number>('total', values(), { timeout: 60_000 })
-      else
-        for await (const value of client.stream('relay', values())) {
-          if (value !== received) ledger.breaks(`channel ${id} gave ${String(value)} in place of ${received}`)
-          received++
-        }
-      if (received !== step.values) ledger.breaks(`channel ${id} gave ${received} of ${step.values} values`)
-      // A channel without values is not told apart by its handler.
-      if (step.values === 0) ledger.ran(id)
-    }
-    call().then(
-      () => ledger.settled(id, 'ended'),
-      (error) => ledger.settled(id, `failed ${error?.code}`, error)
-    )
-  }
-
-  #emit(step: Step & { do: 'emit' }): void {
-    const client = this.#clients[step.client]
-    if (client === undefined) return
-    const id = this.#id('emit')
-    const kept = this.ledger.keeps(this.ledger.emitted, id, `event ${id}`, '', 0)
-    this.#kept(kept, client.emit('noted', this.#payload(id, { takes: step.takes })))
-  }
-
-  #publish(step: Step & { do: 'publish' }): void {
-    const client = this.#clients[step.client]
-    if (client === undefined) return
-    const id = this.#id('publish')
-    const order = ++this.#orders
-    // Order is a promise to one publisher, so each has keys of its own.
-    const key = `key-${step.client}-${order % step.keys}`
-    const kept = this.ledger.keeps(this.ledger.published, id, `event ${id}`, key, order)
-    const data = this.#payload(id, { takes: step.takes, failures: step.failures, order, key })
-    this.#kept(kept, client.publish('kept', data, { id, key }))
-  }
-
-  #kept(kept: ReturnType<Ledger['keeps']>, promise: Promise<unknown>): void {
-    this.#running++
-    promise.then(
-      () => {
-        this.#running--
-        this.ledger.promised(kept)
-      },
-      (error) => {
-        this.#running--
-        this.ledger.promised(kept, error)
       }
     )
   }

@@ -22,6 +22,10 @@ const real = {
   Date: globalThis.Date
 }
 
+/** Waits, in the time of the world that the process has entered. */
+export const wait = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds))
+
 /** A line of tasks that happen one after the other: what one socket receives, or all immediates. */
 export class Lane {
   readonly #world: World

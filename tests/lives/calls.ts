@@ -1,0 +1,175 @@
+/** The calls and events of a life, each written down with its outcome. */
+import type { UntypedStoringClient } from 'elysia-microservices/client'
+import { MOST_VALUES, type Payload } from './handlers.ts'
+import type { Ledger } from './ledger.ts'
+import type { Step } from './plan.ts'
+import { type World, wait } from './world.ts'
+
+type Call = Extract<Step, { do: 'request' | 'stream' | 'channel' | 'emit' | 'publish' }>
+
+export function isCall(step: Step): step is Call {
+  return ['request', 'stream', 'channel', 'emit', 'publish'].includes(step.do)
+}
+
+export class Calls {
+  /** Number of events that nobody has promised or refused yet. */
+  waiting = 0
+  readonly #world: World
+  readonly #ledger: Ledger
+  readonly #clientOf: (n: number) => UntypedStoringClient | undefined
+  /** Whether calls have no time limit, so that callers must give up those that never end. */
+  readonly #hasNoTimeout: boolean
+  #ids = 0
+  #orders = 0
+
+  constructor(
+    world: World,
+    ledger: Ledger,
+    clientOf: (n: number) => UntypedStoringClient | undefined,
+    hasNoTimeout: boolean
+  ) {
+    this.#world = world
+    this.#ledger = ledger
+    this.#clientOf = clientOf
+    this.#hasNoTimeout = hasNoTimeout
+  }
+
+  make(step: Call): void {
+    switch (step.do) {
+      case 'request':
+        for (let n = 0; n < step.times; n++) this.#request(step)
+        return
+      case 'stream':
+        return this.#stream(step)
+      case 'channel':
+        return this.#channel(step)
+      case 'emit':
+        for (let n = 0; n < step.times; n++) this.#emit(step)
+        return
+      case 'publish':
+        for (let n = 0; n < step.times; n++) this.#publish(step)
+    }
+  }
+
+  #id(what: string): string {
+    return `${what}-${++this.#ids}`
+  }
+
+  #payload(id: string, parts: Partial<Payload> = {}): Payload {
+    return { id, takes: 0, values: 0, order: 0, key: '', failures: 0, ...parts }
+  }
+
+  #request(step: Step & { do: 'request' }): void {
+    const client = this.#clientOf(step.client)
+    if (client === undefined) return
+    const id = this.#id(step.work)
+    this.#ledger.calling(id, `request ${id}`, step.idempotent)
+    const abort = new AbortController()
+    const isNever = step.work === 'never' && this.#hasNoTimeout
+    const after = step.abort > 0 ? step.abort : isNever ? 2_000 : 0
+    if (after > 0) this.#world.after(after, () => abort.abort())
+    client
+      .request(step.work, this.#payload(id, { takes: step.takes }), {
+        signal: abort.signal,
+        idempotent: step.idempotent
+      })
+      .then(
+        (answer) => {
+          if (answer !== id) this.#ledger.breaks(`request ${id} was answered with ${String(answer)}`)
+          this.#ledger.settled(id, 'answered')
+        },
+        (error) => this.#ledger.settled(id, `failed ${error?.code}`, error)
+      )
+  }
+
+  #stream(step: Step & { do: 'stream' }): void {
+    const client = this.#clientOf(step.client)
+    if (client === undefined) return
+    const id = this.#id(step.source)
+    this.#ledger.calling(id, `stream ${id}`)
+    const payload = this.#payload(id, {
+      values: step.values,
+      takes: step.source === 'count' ? 0 : step.pause
+    })
+    const read = async () => {
+      let values = 0
+      for await (const value of client.stream(step.source, payload)) {
+        if (value !== values) this.#ledger.breaks(`stream ${id} gave ${String(value)} in place of ${values}`)
+        if (++values >= step.take) return 'left'
+        if (step.pause > 0) await wait(step.pause)
+      }
+      if (values < Math.min(step.values, MOST_VALUES[step.source]))
+        this.#ledger.breaks(`stream ${id} ended after ${values} of ${step.values} values`)
+      return 'ended'
+    }
+    read().then(
+      (outcome) => this.#ledger.settled(id, outcome),
+      (error) => this.#ledger.settled(id, `failed ${error?.code}`, error)
+    )
+  }
+
+  #channel(step: Step & { do: 'channel' }): void {
+    const client = this.#clientOf(step.client)
+    if (client === undefined) return
+    const id = this.#id(step.to)
+    const ledger = this.#ledger
+    ledger.calling(id, `channel ${id}`)
+    async function* values() {
+      for (let n = 0; n < step.values; n++) {
+        if (step.pause > 0) await wait(step.pause)
+        if (!ledger.pulls('the input of a channel')) return
+        yield { id, n }
+      }
+    }
+    const call = async () => {
+      let received = 0
+      if (step.to === 'total') received = await client.request<number>('total', values(), { timeout: 60_000 })
+      else
+        for await (const value of client.stream('relay', values())) {
+          if (value !== received) ledger.breaks(`channel ${id} gave ${String(value)} in place of ${received}`)
+          received++
+        }
+      if (received !== step.values) ledger.breaks(`channel ${id} gave ${received} of ${step.values} values`)
+      // A channel without values is not told apart by its handler.
+      if (step.values === 0) ledger.ran(id)
+    }
+    call().then(
+      () => ledger.settled(id, 'ended'),
+      (error) => ledger.settled(id, `failed ${error?.code}`, error)
+    )
+  }
+
+  #emit(step: Step & { do: 'emit' }): void {
+    const client = this.#clientOf(step.client)
+    if (client === undefined) return
+    const id = this.#id('emit')
+    const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`, '', 0)
+    this.#kept(kept, client.emit('noted', this.#payload(id, { takes: step.takes })))
+  }
+
+  #publish(step: Step & { do: 'publish' }): void {
+    const client = this.#clientOf(step.client)
+    if (client === undefined) return
+    const id = this.#id('publish')
+    const order = ++this.#orders
+    // Order is a promise to one publisher, so each has keys of its own.
+    const key = `key-${step.client}-${order % step.keys}`
+    const kept = this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, key, order)
+    const data = this.#payload(id, { takes: step.takes, failures: step.failures, order, key })
+    this.#kept(kept, client.publish('kept', data, { id, key }))
+  }
+
+  #kept(kept: ReturnType<Ledger['keeps']>, promise: Promise<unknown>): void {
+    this.waiting++
+    promise.then(
+      () => {
+        this.waiting--
+        this.#ledger.promised(kept)
+      },
+      (error) => {
+        this.waiting--
+        this.#ledger.promised(kept, error)
+      }
+    )
+  }
+}
