@@ -204,10 +204,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
   wait(call: PendingCall, until = Number.POSITIVE_INFINITY, isFirst = false): void {
     this.#check(call)
     this.#waiting ??= new Map()
-    if (this.#isFull)
-      throw new OverloadedError(
-        `${MAX_WAITING} calls already wait; make fewer at a time`
-      )
+    if (this.#isFull) throw new OverloadedError(`${MAX_WAITING} calls already wait; make fewer at a time`)
     call.isDelayed = true
     this.#kept?.delete(call)
     this.#waiting.set(call, until)
