@@ -59,7 +59,6 @@ export const THINGS: readonly Thing[] = [
   { thing: 'how data is encoded', word: 'codec' },
   { thing: 'limits of work and memory', word: 'limits' },
   { thing: 'whether a lost connection goes on', word: 'resume', also: { tcp: ['rsocket.resume'] } },
-  { thing: 'processes that share messages', word: 'group' },
   { thing: 'processes that get an event', word: 'events' },
   { thing: 'name of the connection, for tools', word: 'clientName' },
   { thing: "the user's part of the names of inboxes", word: 'inboxPrefix' },

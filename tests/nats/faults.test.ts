@@ -215,7 +215,6 @@ if (!isMissing('what fails over NATS', natsMissing())) {
           name: 'OptionError',
           message: /did you mean options.url/
         })
-        assert.throws(() => nats({ group: 'a b' }), { name: 'OptionError' })
         await serve()
         const long = { long: 'x'.repeat(1_100_000) }
         await assert.rejects(client.request('echo', 1, { headers: long }), {

@@ -44,7 +44,6 @@ export {
   CONNECT_TIMEOUT,
   checkWindow,
   EVENTS,
-  GROUP,
   HEARTBEAT,
   readAddress,
   readUrls,

@@ -1,7 +1,6 @@
 /** Options that several engines have: entries for their option tables, and a parser of server addresses. */
 import {
   atLeast,
-  mustBe,
   mustBeMilliseconds,
   mustBeOneOf,
   mustHaveOnly,
@@ -15,11 +14,6 @@ export const EVENTS = {
   byDefault: 'one-process',
   check: mustBeOneOf('one-process', 'every-process')
 } as const
-
-/** The name under which the processes of a service share their messages: `group` of an engine. */
-export const GROUP: OptionRow<string> = {
-  check: mustBe('a text without blanks', (value) => typeof value === 'string' && /^\S+$/.test(value))
-}
 
 /** Milliseconds for connecting: `connectTimeout` of an engine. */
 export const CONNECT_TIMEOUT = { byDefault: 10_000, check: mustBeMilliseconds(100) } as const
@@ -129,17 +123,22 @@ export function readAddress<Protocol extends string>(
   }
 }
 
+const OF_THE_SERVICE: Readonly<Record<string, string>> = {
+  group: 'it is an option of the service: microservice({ group, transport })'
+}
+
 /**
- * Refuses options that other libraries have, and that have another name or meaning here.
- * @param advice what to do in place of each, as the end of a sentence
+ * Refuses options that other libraries have, and that have another name or meaning here, and those of the service.
+ * @param others what to do in place of each, as the end of a sentence
  * @param path the name of the options in errors
  * @throws {OptionError} one of them is given
  */
 export function refuseForeign(
   given: object,
-  advice: Readonly<Record<string, string>>,
+  others: Readonly<Record<string, string>>,
   path = 'options'
 ): void {
+  const advice = { ...OF_THE_SERVICE, ...others }
   for (const name of Object.keys(Object(given) as object))
     if (Object.hasOwn(advice, name))
       throw new OptionError(`${path}.${name}`, `${path}.${name} is not an option; ${advice[name]}`)

@@ -11,11 +11,6 @@ const ALL_SERVICES = 'elysia-microservices'
 export interface EngineParts<Name extends string, Abilities extends Traits, Connection extends Carrier> {
   readonly name: Name
   readonly traits: Abilities
-  /**
-   * The name under which the processes of a service share its messages, if the user has set a name. Default:
-   * the name of the service.
-   */
-  readonly group?: string | undefined
   /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
   /**
@@ -24,10 +19,10 @@ export interface EngineParts<Name extends string, Abilities extends Traits, Conn
    */
   readonly hasQueuesOfServices?: boolean | undefined
   /**
-   * Makes the queue's name from the service's name, if the engine does not allow every text. Default: the name of the
-   * service.
+   * Makes the queue's name from the name of the service or its group, if the engine does not allow every text. Default:
+   * the same name.
    */
-  queueOf?(name: string): string
+  queueOf?(group: string): string
   /** Makes the engine for one service, or (`undefined`) for one client. */
   engine(service?: ServerContext): Engine<Connection>
   /** Receives stored events. Default: the engine stores none. */
@@ -40,20 +35,23 @@ export interface EngineParts<Name extends string, Abilities extends Traits, Conn
 export function engineTransport<Name extends string, Abilities extends Traits, Connection extends Carrier>(
   parts: EngineParts<Name, Abilities, Connection>
 ): Transport & { readonly name: Name; readonly traits: Abilities } {
-  const { name, traits, group } = parts
+  const { name, traits } = parts
+  const queueOf = (group: string | undefined) => group && (parts.queueOf?.(group) ?? group)
   return {
     name,
     traits,
     server(context) {
-      const own = group ?? (context.name && (parts.queueOf?.(context.name) ?? context.name))
+      const { group = context.name } = context
+      const own = queueOf(group)
       return new DialogueServer({
         engine: parts.engine(context),
         context,
         queues: {
-          message: (parts.hasQueuesOfServices === true ? own : group) ?? ALL_SERVICES,
+          message: (parts.hasQueuesOfServices === true ? own : queueOf(context.group)) ?? ALL_SERVICES,
           event: parts.events === 'every-process' ? undefined : own
         },
-        service: group ?? context.name,
+        service: group,
+        toEvery: parts.events === 'every-process',
         store: parts.serverStore
       })
     },

@@ -52,7 +52,6 @@ export function kafkaBy(driver: Driver, options: KafkaOptions): KafkaTransport {
     traits: TRAITS,
     // A queue is a consumer group: in one for all services, each start of a process would halt all of them.
     hasQueuesOfServices: true,
-    group: checked.group,
     events: checked.events,
     engine: (service) =>
       kafkaEngine(driver, checked, service === undefined ? 'client' : (service.name ?? 'service')),

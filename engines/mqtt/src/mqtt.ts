@@ -42,7 +42,6 @@ export function mqttBy(driver: Driver, options: MqttOptions): MqttTransport {
   return engineTransport({
     name: 'mqtt',
     traits: TRAITS,
-    group: checked.group,
     events: checked.events,
     engine: (service) =>
       mqttEngine(driver, checked, service === undefined ? 'client' : (service.name ?? 'service'))

@@ -49,7 +49,6 @@ export function natsBy(driver: Driver, options: NatsOptions): NatsTransport {
   return engineTransport({
     name: 'nats',
     traits: TRAITS,
-    group: checked.group,
     events: checked.events,
     queueOf,
     engine: (service) => natsEngine(driver, checked, service),

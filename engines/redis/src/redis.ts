@@ -50,7 +50,6 @@ export function redisBy(driver: Driver, options: RedisOptions): RedisTransport {
     traits: TRAITS,
     // The client chooses one process, whatever the name of its service is.
     hasQueuesOfServices: true,
-    group: checked.group,
     events: checked.events,
     engine: (service) => redisEngine(driver, checked, service?.name),
     serverStore: (context) => new RedisServerStore(checked, context),

@@ -72,6 +72,7 @@ export class MicroserviceServer
   protected override readonly logger = new Logger(MicroserviceServer.name)
   readonly #servers: readonly ServerTransport[]
   readonly #name: string | undefined
+  readonly #group: string | undefined
   /** Answers questions of `elysia-microservices dev`; without that command it is not used. */
   readonly #description: Description | undefined
   /**
@@ -93,15 +94,16 @@ export class MicroserviceServer
   /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
   constructor(options: MicroserviceServerOptions = {}) {
     super()
-    const { transports, name, drain, logger = nestLogger(this.logger) } = serverOptions(options)
+    const { transports, name, group, drain, logger = nestLogger(this.logger) } = serverOptions(options)
     this.#servers = transports.map((transport) =>
-      transport.server({ name, version: undefined, logger: loggerOf(logger) })
+      transport.server({ name, group, version: undefined, logger: loggerOf(logger) })
     )
     this.transportId = nestTransportOf(this.#servers[0]?.name ?? 'tcp') ?? Transport.TCP
     const withWildcards = transports.filter(({ traits }) => traits.wildcards)
     this.#withWildcards = new Set(withWildcards.map((transport) => transport.name))
     this.#drain = drain
     this.#name = name
+    this.#group = group ?? name
     this.#description = isInDevelopment() ? new Description(name) : undefined
   }
 
@@ -215,7 +217,7 @@ export class MicroserviceServer
     const started: ServerTransport[] = []
     try {
       checkDurable(dispatcher, this.#servers)
-      checkGroups(dispatcher, this.#name)
+      checkGroups(dispatcher, this.#group)
       for (const server of this.#servers) {
         await server.start(wrapDispatcher(dispatcherFor(server, dispatcher), tracedReceived([])))
         started.push(server)

@@ -16,6 +16,8 @@ import { type ShortClientOptions, type ShortServerOptions, shortForm } from './s
 interface ServerOptions {
   /** The name of the service. Engines share work among servers with the same name. Default: none. */
   readonly name?: string | undefined
+  /** The name under which servers share work, in place of `name`. Default: the name. */
+  readonly group?: string | undefined
   /** Milliseconds that messages in flight may take when the application closes. Default: 10,000. */
   readonly drain?: number | undefined
   /** The logger for failures that no caller can be told. Default: Nest's logger. */
@@ -109,7 +111,7 @@ const REFUSED_BY_SERVER = {
   protocol: NOT_OF_SERVERS
 }
 
-const SERVER_NAMES = ['transport', 'name', 'drain', 'logger', 'tlsOptions']
+const SERVER_NAMES = ['transport', 'name', 'group', 'drain', 'logger', 'tlsOptions']
 const CLIENT_NAMES = ['transport', 'timeout', 'logger', 'tlsOptions']
 const DEFAULT_TIMEOUT = 30_000
 
@@ -117,6 +119,7 @@ const DEFAULT_TIMEOUT = 30_000
 export interface CheckedServerOptions {
   readonly transports: readonly Transport[]
   readonly name: string | undefined
+  readonly group: string | undefined
   readonly drain: number
   readonly logger: Logger | undefined
 }
@@ -131,13 +134,13 @@ export interface CheckedClientOptions {
 /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
 export function serverOptions(options: MicroserviceServerOptions): CheckedServerOptions {
   refuse(REFUSED_BY_SERVER, options)
-  const { transport, name, drain = DEFAULT_DRAIN, logger, ...others } = options
+  const { transport, name, group, drain = DEFAULT_DRAIN, logger, ...others } = options
   milliseconds(0, 'options.drain', drain)
   if (logger !== undefined) checkLogger('options.logger', logger)
   const transports = isShort(transport)
     ? [shortForm(withTls(others), 'server', SERVER_NAMES)]
     : given(transport, others)
-  return { transports, name, drain, logger: logger && loggerOf(logger) }
+  return { transports, name, group, drain, logger: logger && loggerOf(logger) }
 }
 
 /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */

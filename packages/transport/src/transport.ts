@@ -102,11 +102,13 @@ export interface StoringTransport extends Transport {
 
 /** Context of a server, given by its service. */
 export interface ServerContext {
-  /**
-   * The name of the service; engines share work among all servers with the same name. `undefined` if the service has no
-   * name.
-   */
+  /** The name of the service; `undefined` if it has none. */
   readonly name: string | undefined
+  /**
+   * The name under which servers share messages: all services with this group count as one. Default: the name of the
+   * service.
+   */
+  readonly group?: string | undefined
   /** The version of the service; `undefined` if it has none. */
   readonly version: string | undefined
   /**

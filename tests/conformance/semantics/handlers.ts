@@ -15,7 +15,7 @@ export function handlersService(
   logger: Logger,
   carries: (pattern: string) => boolean = () => true
 ) {
-  const service = microservice({ transport, logger, drain: 100 })
+  const service = microservice({ name: 'semantics', transport, logger, drain: 100 })
     .message('echo', ({ data }) => data)
     .message('promise', async ({ data }) => data)
     .message('undefined', () => undefined)

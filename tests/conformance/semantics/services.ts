@@ -153,6 +153,7 @@ export const SERVICES: readonly ServiceUnderTest[] = [
     async start(transport, log, carries) {
       const wild = transport.traits.levels === true ? LevelsController : WildcardController
       const service = microservice({
+        name: 'semantics',
         transport,
         controllers: [...controllersFor(transport, carries), ...(carries('audit.*') ? [wild] : [])],
         logger: log.logger,
@@ -167,7 +168,7 @@ export const SERVICES: readonly ServiceUnderTest[] = [
     name: 'a Nest application',
     start: (transport, log, carries) =>
       startInNest(
-        { strategy: new MicroserviceServer({ transport, drain: 100 }) },
+        { strategy: new MicroserviceServer({ name: 'semantics', transport, drain: 100 }) },
         controllersFor(transport, carries),
         {},
         log

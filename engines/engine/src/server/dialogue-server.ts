@@ -6,6 +6,7 @@ import {
   backoffDelay,
   type Dispatcher,
   endedWithin,
+  OptionError,
   quietLog,
   type Route,
   type ServerContext,
@@ -54,6 +55,8 @@ export interface DialogueServerInit<Connection extends Carrier> {
   readonly queues: Readonly<Record<Route['kind'], string | undefined>>
   /** The group of a service for its durable handlers; see `groupOf`. */
   readonly service?: string | undefined
+  /** The user wants each process to get each event; otherwise events need a queue. Default: false. */
+  readonly toEvery?: boolean | undefined
   /** Receives stored events. Default: the engine stores none. */
   readonly store?: ((context: ServerContext) => ServerStore<Connection>) | undefined
 }
@@ -81,6 +84,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
 
   async start(dispatcher: Dispatcher): Promise<void> {
     const { engine, context } = this.#init
+    this.#checkShared(dispatcher)
     const responder = new Responder(engine, dispatcher, context.logger)
     const store = this.#init.store?.(context)
     if (store !== undefined)
@@ -138,6 +142,18 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       unconfirmed: this.#listening?.callers.onItsWay ?? 0,
       ...(figures.length > 0 && { durable: figures })
     }
+  }
+
+  /** @throws {OptionError} an event would run in each process, because the service has no name */
+  #checkShared(dispatcher: Dispatcher): void {
+    const { engine, queues, toEvery = false } = this.#init
+    if (queues.event !== undefined || toEvery) return
+    const event = plainRoutes(dispatcher).find(({ kind }) => kind === 'event')
+    if (event === undefined) return
+    throw new OptionError(
+      'options.name',
+      `Over ${engine.title} the event '${shown(event.route ?? String(event.regexp))}' would run in each process of the service, because the service has no name: set its option name, or events: 'every-process' of the transport if each process is to run it`
+    )
   }
 
   async #listen(dispatcher: Dispatcher, responder: Responder): Promise<Listening> {

@@ -46,12 +46,7 @@ export interface KafkaOptions {
   readonly sasl?: KafkaSasl | undefined
   /** The name of the connections in Kafka's tools and quotas. Default: the service's name, or `client`. */
   readonly clientName?: string | undefined
-  /**
-   * The group of a service: the processes of a group share requests and events. The name of the group in Kafka is
-   * `<group>-server`, as with NestJS. Default: the service's name.
-   */
-  readonly group?: string | undefined
-  /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
+  /** The processes of the service that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
   /**
    * The number of partitions of a new topic: at most this many processes of a group receive messages of the topic.
@@ -103,7 +98,6 @@ export const KAFKA_OPTIONS = {
   tls: { check: (path, value) => value !== true && TLS.check?.(path, value) },
   sasl: {},
   clientName: { check: A_NAME },
-  group: { check: A_NAME },
   events: EVENTS,
   partitions: { byDefault: 4, check: mustBeWhole(1, 30_000) },
   replicas: { check: mustBeWhole(1, 30_000) },

@@ -6,6 +6,7 @@ import {
   EVENTS,
   HEARTBEAT,
   readAddress,
+  refuseForeign,
   type ServerAddress,
   TLS
 } from '@elysia-microservices/engine'
@@ -58,12 +59,7 @@ export interface MqttOptions {
    */
   readonly clientId?: string | undefined
   /**
-   * The group of a service's shared subscriptions: its processes share requests and events. Default: the service's
-   * name. A service without a name shares requests with all other services without a name, and gets every event.
-   */
-  readonly group?: string | undefined
-  /**
-   * The processes of the group that get an event. With `'every-process'` they also get retained events.
+   * The processes of the service that get an event. With `'every-process'` they also get retained events.
    * Default: `'one-process'`.
    */
   readonly events?: 'one-process' | 'every-process' | undefined
@@ -100,7 +96,6 @@ export const MQTT_OPTIONS = {
   password: { check: (path, value) => mustBe('a text', isText)(path, isText(value) ? value : 'none') },
   tls: TLS,
   clientId: { check: mustBe('a text', isText) },
-  group: { check: mustBe('a text without blanks, /, + and #', isLevel) },
   events: EVENTS,
   replyTo: {
     byDefault: [],
@@ -129,6 +124,7 @@ const PORTS = { mqtt: 1883, mqtts: 8883 } as const
 
 /** @throws {OptionError} an option is invalid */
 export function mqttOptions(given: MqttOptions): CheckedOptions {
+  refuseForeign(given, {})
   const { url, username, password, ...all } = readTable('options', given, MQTT_OPTIONS)
   const urls = [url].flat()
   if (urls.length === 0) throw OptionError.expected('options.url', WANTED, urls)
@@ -167,10 +163,6 @@ function readServer(
 function isText(value: unknown): boolean {
   const isWhole = typeof value === 'string' && value !== '' && !/[\0\p{Cs}]/u.test(value)
   return isWhole && Buffer.byteLength(value) <= 65_535
-}
-
-function isLevel(value: unknown): boolean {
-  return typeof value === 'string' && /^[^\s/+#]+$/.test(value)
 }
 
 function isListOfFilters(value: unknown): boolean {

@@ -4,11 +4,11 @@ import { type NatsOptions, natsOptions } from './options.ts'
 
 describe('options of nats()', () => {
   it('always reconnect for ever', () => {
-    const { connection, events, group, where } = natsOptions({
+    const { connection, events, where } = natsOptions({
       url: 'nats://me:p%40ss@a:1',
       reconnectTimeWait: 5
     })
-    assert.deepEqual([events, group, where], ['one-process', undefined, 'a:1'])
+    assert.deepEqual([events, where], ['one-process', 'a:1'])
     assert.equal(connection.maxReconnectAttempts, -1)
     assert.equal(connection.reconnectTimeWait, 5)
     const { servers, user, pass, inboxPrefix } = connection
@@ -27,13 +27,12 @@ describe('options of nats()', () => {
     [{ server: 'a' }, /did you mean options.servers/],
     [{ url: 'a', servers: 'a' }, /options.servers is another name of options.url/],
     [{ url: [] }, /options.url must be/],
-    [{ queue: 'a' }, /did you mean options.group/],
+    [{ queue: 'a' }, /give the service the option group/],
     [{ user: 'a' }, /did you mean options.username/],
     [{ maxReconnectAttempts: 3 }, /is not an option/],
     [{ servers: 5 }, /options.servers must be/],
     [{ servers: [''] }, /options.servers must be/],
-    [{ group: 'a b' }, /options.group must be/],
-    [{ group: '' }, /options.group must be/],
+    [{ group: 'a' }, /options.group is not an option; it is an option of the service/],
     [{ timeout: 5_000 }, /did you mean options.connectTimeout/],
     [{ events: 'some' }, /options.events must be/]
   ] as const)

@@ -3,9 +3,9 @@ import {
   type Addresses,
   CONNECT_TIMEOUT,
   EVENTS,
-  GROUP,
   readAddress,
-  readUrls
+  readUrls,
+  refuseForeign
 } from '@elysia-microservices/engine'
 import {
   type FromTable,
@@ -51,12 +51,7 @@ export interface NatsOptions extends Pick<NodeConnectionOptions, PassedOn> {
   readonly password?: string | undefined
   /** The name of the connection in NATS's tools. Default: the service's name. */
   readonly clientName?: string | undefined
-  /**
-   * The group of a service, NATS's queue group: its processes share requests and events. Default: the service's name. A
-   * service without a name shares requests with all other services without a name, and gets every event.
-   */
-  readonly group?: string | undefined
-  /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
+  /** The processes of the service that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
   /**
    * The user's part of the names of inboxes, on which answers arrive, if each user has rights of its own: with
@@ -103,7 +98,6 @@ export const NATS_OPTIONS = {
   username: { check: mustBeText },
   password: { check: mustBeSecret },
   clientName: { check: mustBeText },
-  group: GROUP,
   events: EVENTS,
   inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInboxPrefix) },
   replyTo: { byDefault: [], check: mustBe(`a list, each ${A_PREFIX}`, isListOfPrefixes) },
@@ -113,8 +107,7 @@ export const NATS_OPTIONS = {
 } as const satisfies OptionTable<NatsOptions>
 
 /** The checked options, with their defaults. */
-export interface CheckedOptions
-  extends Pick<FromTable<NatsOptions, typeof NATS_OPTIONS>, 'group' | 'events'> {
+export interface CheckedOptions extends Pick<FromTable<NatsOptions, typeof NATS_OPTIONS>, 'events'> {
   readonly durable: DurableStorage
   readonly connection: NodeConnectionOptions
   readonly inboxes: Inboxes
@@ -135,13 +128,14 @@ const FIXED: NodeConnectionOptions = {
 
 /** @throws {OptionError} an option is invalid */
 export function natsOptions(given: NatsOptions): CheckedOptions {
+  // NestJS's name for a group.
+  refuseForeign(given, { queue: 'give the service the option group: microservice({ group, transport })' })
   const all = readTable('options', given, NATS_OPTIONS)
-  const { url, servers, username, password, clientName, group, events, durable, ...others } = all
+  const { url, servers, username, password, clientName, events, durable, ...others } = all
   const { inboxPrefix, replyTo, connectTimeout, ...driver } = others
   const place = placeOf(readUrls({ url, servers }, 'servers', 'nats://localhost:4222'))
   const inboxes = new Inboxes(inboxPrefix, replyTo)
   return {
-    group,
     events,
     durable: durableStorage(durable),
     where: place.servers.join(', '),

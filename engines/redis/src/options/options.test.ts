@@ -14,7 +14,7 @@ describe('options of redis()', () => {
 
   it('have defaults', () => {
     assert.equal(redisOptions({}).where, 'localhost:6379')
-    assert.equal(redisOptions({ host: 'a', port: 1, group: undefined }).where, 'a:1')
+    assert.equal(redisOptions({ host: 'a', port: 1, family: undefined }).where, 'a:1')
   })
 
   it('give the addresses of sentinels', () => {
@@ -38,7 +38,7 @@ describe('options of redis()', () => {
     [{ url: 'http://a' }, /options.url must be/],
     [{ url: 'redis://a:1/3' }, /channels have none/],
     [{ port: 0 }, /options.port must be/],
-    [{ group: 'a b' }, /options.group must be/],
+    [{ group: 'a' }, /options.group is not an option; it is an option of the service/],
     [{ events: 'some' }, /options.events must be/],
     [{ inboxPrefix: 'a:b' }, /options.inboxPrefix must be/],
     [{ durable: 5 }, /options.durable must be/],

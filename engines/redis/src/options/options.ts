@@ -1,5 +1,5 @@
 /** The options of `redis()`. */
-import { CONNECT_TIMEOUT, EVENTS, GROUP, refuseForeign } from '@elysia-microservices/engine'
+import { CONNECT_TIMEOUT, EVENTS, refuseForeign } from '@elysia-microservices/engine'
 import {
   type FromTable,
   mustBe,
@@ -49,12 +49,7 @@ export interface RedisOptions extends Pick<DriverOptions, PassedOn> {
   readonly clientName?: string | undefined
   /** Milliseconds within which a connection must be established. Default: 10,000. */
   readonly connectTimeout?: number | undefined
-  /**
-   * The group of a service: its processes share requests and events. Default: the service's name. A service without a
-   * name shares requests with all other services without a name, and gets every event.
-   */
-  readonly group?: string | undefined
-  /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
+  /** The processes of the service that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
   /**
    * The user's part of the names of inboxes, on which answers arrive, if each user has rights of its own: with
@@ -88,7 +83,6 @@ export const REDIS_OPTIONS = {
   sentinelName: { check: mustBeText },
   clientName: { check: mustBeText },
   connectTimeout: CONNECT_TIMEOUT,
-  group: GROUP,
   events: EVENTS,
   inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits and _', isInboxPrefix) },
   durable: {},
@@ -97,7 +91,7 @@ export const REDIS_OPTIONS = {
 
 /** The checked options, with their defaults. */
 export interface CheckedOptions
-  extends Pick<FromTable<RedisOptions, typeof REDIS_OPTIONS>, 'group' | 'events' | 'inboxPrefix'>,
+  extends Pick<FromTable<RedisOptions, typeof REDIS_OPTIONS>, 'events' | 'inboxPrefix'>,
     Pick<Place, 'cluster'> {
   readonly durable: DurableStorage
   readonly connection: DriverOptions
@@ -113,13 +107,12 @@ export function redisOptions(given: RedisOptions): CheckedOptions {
   })
   const all = readTable<RedisOptions, typeof REDIS_OPTIONS>('options', given, REDIS_OPTIONS)
   const { url, host, port, path, cluster: isCluster, sentinelName, ...others } = all
-  const { group, events, inboxPrefix, clientName, durable, ...driver } = others
+  const { events, inboxPrefix, clientName, durable, ...driver } = others
   const { connection, cluster, where } = placeOf({
     ...withoutUndefined({ url, host, port, path, sentinelName }),
     cluster: isCluster
   })
   return {
-    group,
     events,
     inboxPrefix,
     durable: durableStorage(durable),

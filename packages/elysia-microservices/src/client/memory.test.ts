@@ -268,6 +268,29 @@ describe('several services on one memory()', () => {
     assert.deepEqual([...seen].sort(), ['orders 1', 'orders 2'])
   })
 
+  it('of different names share events, and stored events, in one group', async () => {
+    const transport = memory()
+    const got: unknown[] = []
+    const handle = ({ data }: { readonly data: unknown }) => {
+      got.push(data)
+      if (got.length === 8) all.happen(0)
+    }
+    const all = happening<number>()
+    for (const name of ['orders', 'old-orders'])
+      await listening(
+        microservice({ name, group: 'orders', transport })
+          .event('event', handle)
+          .event('stored', handle, { durable: true })
+      )
+    const client = cleanups.add(connect({ transport }))
+    for (let event = 0; event < 4; event++) {
+      await client.emit('event', event)
+      await client.publish('stored', event)
+    }
+    await all.happened
+    assert.deepEqual(got.sort(), [0, 0, 1, 1, 2, 2, 3, 3])
+  })
+
   it('are all seen by one that handles every event, which answers for none of them', async () => {
     const transport = memory()
     const [orders, audit] = [on(transport), on(transport)]

@@ -46,7 +46,7 @@ export function microservice<
 >(options?: MicroserviceOptions): Microservice<Empty, Empty, ScopeIn<Above>>
 export function microservice(options?: MicroserviceOptions): object {
   const { service, transports } = readOptions(options)
-  const { name, version, controllers, nest, chaos, drain, workers, shutdownOn } = service
+  const { name, group, version, controllers, nest, chaos, drain, workers, shutdownOn } = service
   const logger = loggerOf(service.logger)
   nameProcess(name)
   const core = new ServiceCore()
@@ -55,8 +55,8 @@ export function microservice(options?: MicroserviceOptions): object {
   if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...nestApp }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).middleware)
   const instance = crypto.randomUUID()
-  const servers = transports.map((transport) => transport.server({ name, version, instance, logger }))
-  const settings = { name, transports, servers, drain, logger, workers, shutdownOn }
+  const servers = transports.map((transport) => transport.server({ name, group, version, instance, logger }))
+  const settings = { name, group, transports, servers, drain, logger, workers, shutdownOn }
   // By default a service describes itself to nobody, except under the development command, whose page shows all
   // services.
   const { describe = isInDevelopment() } = service

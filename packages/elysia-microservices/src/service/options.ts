@@ -24,9 +24,14 @@ import type { DescribeTo } from './describe.ts'
 export interface ServiceOptions {
   /**
    * The name of the service. It is used in traces and descriptions, and brokers share events and requests among the
-   * instances of one name. Default: none.
+   * instances of one name. Over a broker, a service with events needs a name. Default: none.
    */
   readonly name?: string | undefined
+  /**
+   * The name under which instances share events and requests, in place of `name`: all services with this group count as
+   * one. Durable handlers have it, too, unless they name their own. Default: the name.
+   */
+  readonly group?: string | undefined
   /** The version of the service, such as `'1.2.0'`. Default: none. */
   readonly version?: string | undefined
   /**
@@ -91,6 +96,7 @@ export type MicroserviceOptions = TcpServiceOptions | TransportServiceOptions | 
 /** All options of the service itself. `tests/docs` checks the table in docs/services.md against this table. */
 export const SERVICE_OPTIONS = {
   name: { check: mustBeText },
+  group: { check: mustBeText },
   version: { check: mustBeText },
   controllers: { byDefault: [] },
   nest: {},

@@ -34,6 +34,7 @@ import { StopLines } from './stop-lines.ts'
 /** The settings that a service runs with. */
 export interface RunnerSettings {
   readonly name?: string | undefined
+  readonly group?: string | undefined
   readonly transports: readonly Transport[]
   /** The servers of the transports, which carry the service's messages. */
   readonly servers: readonly ServerTransport[]
@@ -302,7 +303,8 @@ export class ServiceRunner {
     const all = core.dispatcher(this.#settings.logger)
     const dispatchers = new Map(this.#servers.map((server) => [server, core.dispatcherOf(server.name, all)]))
     checkDurableOver(dispatchers)
-    for (const dispatcher of dispatchers.values()) checkGroups(dispatcher, this.#settings.name)
+    const { name, group = name } = this.#settings
+    for (const dispatcher of dispatchers.values()) checkGroups(dispatcher, group)
     for (const [server, dispatcher] of dispatchers) {
       if (this.#started.has(server)) continue
       await server.start(dispatcherFor(server, dispatcher))

@@ -30,7 +30,11 @@ export class MemoryConsumer implements GroupMember {
     this.#hub = hub
     this.#dispatcher = dispatcher
     this.#route = route
-    this.#group = hub.store.group(groupOf(settings, context.name, route.route), route.route, settings)
+    this.#group = hub.store.group(
+      groupOf(settings, context.group ?? context.name, route.route),
+      route.route,
+      settings
+    )
     const group = this.#group
     this.#worker = new DurableWorker<GroupEvent>(
       settings,

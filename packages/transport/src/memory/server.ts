@@ -46,7 +46,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
 
   /** Identifies the service: all its servers have the same value, and each event goes to one of them. */
   get service(): unknown {
-    return this.#context.name ?? this
+    return this.#context.group ?? this.#context.name ?? this
   }
 
   async start(dispatcher: Dispatcher): Promise<void> {
