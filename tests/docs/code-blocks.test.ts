@@ -86,6 +86,7 @@ describe('the documentation', () => {
       ...COMPILER_OPTIONS,
       composite: true,
       emitDeclarationOnly: true,
+      rewriteRelativeImportExtensions: true,
       rootDir: '.',
       outDir: 'types'
     }

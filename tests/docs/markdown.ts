@@ -15,6 +15,7 @@ export const DOCUMENTS: readonly string[] = [
   'packages/rsocket/README.md',
   'packages/tcp/README.md',
   'engines/engine/README.md',
+  'engines/engine-tests/README.md',
   'engines/kafka/README.md',
   'engines/mqtt/README.md',
   'engines/nats/README.md',

@@ -47,11 +47,13 @@ interface Part {
 
 /** All generated parts. */
 export async function partsOfPages(): Promise<readonly Part[]> {
-  const example = readFileSync(join(rootFolder, 'tests/engines/hub-engine.ts'), 'utf8')
+  const example = (file: string) =>
+    `\`\`\`ts\n// ${file}\n${readFileSync(join(rootFolder, 'tests/engines', file), 'utf8')}\`\`\``
   return [
     { page: 'docs/nats.md', name: 'traits', text: traitsTable() },
     { page: 'docs/services.md', name: 'words', text: await wordsTable() },
-    { page: 'docs/engines.md', name: 'example', text: `\`\`\`ts\n${example}\`\`\`` }
+    { page: 'docs/engines.md', name: 'example', text: example('hub-engine.ts') },
+    { page: 'docs/engines.md', name: 'store', text: example('hub-store.ts') }
   ]
 }
 

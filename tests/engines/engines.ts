@@ -5,17 +5,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type {
-  EngineOptions,
-  RunningEngine,
-  EngineUnderTest as SuiteEngine
+import {
+  detourTo,
+  type EngineOptions,
+  type RunningEngine,
+  type EngineUnderTest as SuiteEngine
 } from '@elysia-microservices/engine-tests'
 import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
-import { freePort, isOnPush, Link, pause } from '@elysia-microservices/test-support'
+import { isOnPush, pause } from '@elysia-microservices/test-support'
 import { memory } from 'elysia-microservices'
 import type { EngineProcess } from '../support/engine-process.ts'
 import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
@@ -24,7 +25,7 @@ import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { underBun } from '../workspace.ts'
-import { Hub } from './hub.ts'
+import { startHub } from './hub.ts'
 import { hub } from './hub-engine.ts'
 import { type NestEnds, nestOnMqtt, nestOnNats, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
 import {
@@ -81,7 +82,7 @@ const inMemory: EngineUnderTest = {
 
 /** Controls for a server that is a process of its own. */
 const controlsOf = (server: EngineProcess) => ({
-  detour: (port?: number) => Link.start(server.port, port),
+  detour: (port?: number) => detourTo(server.port, port),
   stop: () => server.stop(),
   start: () => server.start(),
   suspend: () => server.signal('SIGSTOP'),
@@ -260,20 +261,7 @@ const onHub: EngineUnderTest = {
   strangers: strangersOfHub,
   refuses: (pattern) =>
     pattern.split('.').includes('') ? 'a segment is empty, or it begins with _' : undefined,
-  async start() {
-    const server = new Hub(await freePort())
-    await server.start()
-    return {
-      port: server.port,
-      transport: ({ port = server.port } = {}) => hub(port),
-      stop: () => server.stop(),
-      start: () => server.start(),
-      suspend: () => server.suspend(),
-      resume: () => server.resume(),
-      detour: (port) => Link.start(server.port, port),
-      close: () => server.stop()
-    }
-  }
+  start: () => startHub(hub)
 }
 
 export type { EngineOptions, RunningEngine }

@@ -20,15 +20,14 @@ import {
 import { ConnectionError, type Transport } from '@elysia-microservices/transport/kit'
 
 type Receive = (message: Carried) => void
-/** The kind of a line, the number of our subscription, and the message. */
-type FromHub = [
-  word: string,
-  id: number,
-  address: string,
-  words?: string,
-  reply?: string,
-  headers?: Carried['headers']
-]
+/** The number of our subscription, and its message. */
+type FromHub = [id: number, address: string, words?: string, reply?: string, headers?: Carried['headers']]
+
+/** A consumer of stored events: what the hub tells it. */
+export interface HubListener {
+  event(value: unknown): void
+  paused(value: unknown): void
+}
 
 /** Reads complete lines from a socket; a part of a line at the end of the connection is dropped. */
 export function readLines(socket: net.Socket, read: (line: string) => void): void {
@@ -43,8 +42,10 @@ export function readLines(socket: net.Socket, read: (line: string) => void): voi
   })
 }
 
-class HubCarrier implements Carrier {
+/** One connection to the hub. */
+export class HubCarrier implements Carrier {
   readonly everyone = '_EVERYONE'
+  /** Without a limit no message is sent in parts, so that all words are text. */
   readonly maxPayload = Infinity
   readonly server: string
   isConnected = false
@@ -56,10 +57,12 @@ class HubCarrier implements Carrier {
     () => this.isConnected
   )
   readonly #subscriptions = new Map<number, { line: string; receive: Receive }>()
+  readonly #consumers = new Map<number, HubListener>()
   #taken: number[] = []
-  #next = 0
+  #next = 1
   #socket: net.Socket | undefined
-  #pongs: { resolve(): void; reject(error: Error): void }[] = []
+  /** Commands that the hub has not answered; it answers in order. */
+  #asked: { resolve(value: unknown): void; reject(error: Error): void }[] = []
   #isClosed = false
 
   constructor(port: number, listener: CarrierListener) {
@@ -84,7 +87,8 @@ class HubCarrier implements Carrier {
   /** The hub is lost: everything that waits for it fails, and reconnecting begins. */
   #lost(): void {
     const lost = new Error(`The hub at ${this.server} is lost`)
-    for (const { reject } of this.#pongs.splice(0)) reject(lost)
+    for (const { reject } of this.#asked.splice(0)) reject(lost)
+    this.#consumers.clear()
     if (!this.isConnected) return
     this.isConnected = false
     this.#listener.lost()
@@ -101,11 +105,16 @@ class HubCarrier implements Carrier {
     this.#room.resume()
   }
 
-  #read([word, id, address, words = '', reply = '', headers]: FromHub): void {
-    if (word === 'pong') return this.#pongs.shift()?.resolve()
+  #read([word, ...rest]: [word: string, ...unknown[]]): void {
+    const [value, told] = rest
+    if (word === 'answer') return this.#asked.shift()?.resolve(value)
+    if (word === 'error') return this.#asked.shift()?.reject(new Error(String(value)))
     try {
-      const message = { address, words, reply, headers, isNobody: word === 'nobody' }
-      this.#subscriptions.get(id)?.receive(message)
+      if (word === 'event' || word === 'paused') this.#consumers.get(value as number)?.[word](told)
+      else {
+        const [id, address, words = '', reply = '', headers] = rest as FromHub
+        this.#subscriptions.get(id)?.receive({ address, words, reply, headers, isNobody: word === 'nobody' })
+      }
     } catch (error) {
       this.#listener.failed(error)
     }
@@ -120,7 +129,15 @@ class HubCarrier implements Carrier {
   }
 
   publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders): void {
-    const line = ['publish', address, textOf(words), reply, headers && joinedHeaders(headers)]
+    this.#send('publish', address, words, reply, headers)
+  }
+
+  emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
+    this.#send('emit', address, packet, reply, headers)
+  }
+
+  #send(word: string, address: string, words: Words, reply?: string, headers?: CarriedHeaders): void {
+    const line = [word, address, textOf(words), reply, headers && joinedHeaders(headers)]
     const text = `${JSON.stringify(line)}\n`
     const send = () => {
       this.#socket?.write(text)
@@ -128,10 +145,6 @@ class HubCarrier implements Carrier {
     }
     if (this.isConnected) send()
     else this.#held.hold(address, text.length, send)
-  }
-
-  emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
-    this.publish(address, packet, reply, headers)
   }
 
   listen(address: string, receive: Receive): void {
@@ -174,12 +187,24 @@ class HubCarrier implements Carrier {
     setImmediate(task)
   }
 
-  flush(): Promise<void> {
+  async flush(): Promise<void> {
+    await this.ask('ping')
+  }
+
+  /** Sends a command that the hub answers. Rejects with its error, or if the hub is lost before. */
+  ask(...command: unknown[]): Promise<unknown> {
     if (!this.isConnected) return Promise.reject(new Error(`The hub at ${this.server} is lost`))
     return new Promise((resolve, reject) => {
-      this.#pongs.push({ resolve, reject })
-      this.#socket?.write('["ping"]\n')
+      this.#asked.push({ resolve, reject })
+      this.#socket?.write(`${JSON.stringify(command)}\n`)
     })
+  }
+
+  /** Hears a consumer of stored events, until the hub is lost. @returns its number, for the commands of the store */
+  consume(listener: HubListener): number {
+    const number = this.#next++
+    this.#consumers.set(number, listener)
+    return number
   }
 
   async close(): Promise<void> {
@@ -190,7 +215,8 @@ class HubCarrier implements Carrier {
   }
 }
 
-function engineAt(port: number): Engine<HubCarrier> {
+/** The hub on a port of this machine. */
+export function engineAt(port: number): Engine<HubCarrier> {
   const where = `127.0.0.1:${port}`
   return {
     name: 'hub',

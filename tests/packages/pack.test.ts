@@ -27,6 +27,7 @@ const PACKAGES = [
   'nestjs',
   'telemetry',
   'engine',
+  'engine-tests',
   'kafka',
   'mqtt',
   'nats',
@@ -117,12 +118,14 @@ describe('the packages as users install them', () => {
       if (name !== undefined) writeFileSync(join(project, `${name}.ts`), code)
     }
     const inNest = codeBlocks(join(rootFolder, 'packages/nestjs/README.md'))
+    for (const [file, text] of Object.entries(outsidersEngine())) writeFileSync(join(project, file), text)
     writeFileSync(join(project, 'nest.ts'), inNest.find(({ info }) => info === 'ts run')!.code)
     // Elysia's own declarations fail a strict check of libraries.
     const compilerOptions = {
       target: 'es2022',
       module: 'nodenext',
       strict: true,
+      rewriteRelativeImportExtensions: true,
       skipLibCheck: true,
       experimentalDecorators: true,
       outDir: 'out',
@@ -130,7 +133,7 @@ describe('the packages as users install them', () => {
     }
     writeFileSync(
       join(project, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions, files: ['math.ts', 'caller.ts', 'nest.ts'] })
+      JSON.stringify({ compilerOptions, files: ['math.ts', 'caller.ts', 'nest.ts', 'hub.test.ts'] })
     )
   })
   after(() => rmSync(folder, { recursive: true, force: true }))
@@ -261,6 +264,14 @@ describe('the packages as users install them', () => {
     })
   }
 
+  it('test an engine that somebody else has written: that of the documentation', async () => {
+    const some = isOnPush ? ['-t', 'two services'] : []
+    const { stderr } = await run(bun, ['test', 'hub.test.ts', ...some], { cwd: project }).catch(
+      (error: { stderr: string }) => assert.fail(error.stderr)
+    )
+    assert.match(stderr, isOnPush ? /\b4 pass/ : /\b35 pass\n 0 fail/)
+  })
+
   it('read MessagePack by msgpackr-extract, where a user has installed it', async () => {
     const native = join(project, 'node_modules/msgpackr-extract')
     mkdirSync(native)
@@ -323,6 +334,31 @@ describe('the packages as users install them', () => {
       )
     }))
 })
+
+/** The files of an engine outside of this repository: that of `docs/engines.md`, its server, and its tests. */
+function outsidersEngine(): Readonly<Record<string, string>> {
+  const written = codeBlocks(join(rootFolder, 'docs/engines.md')).flatMap(({ code }) => {
+    const name = /^\/\/ (hub-\w+\.ts)\n/.exec(code)?.[1]
+    return name === undefined ? [] : [[name, code] as const]
+  })
+  const server = ['hub.ts', 'hub-events.ts'].map(
+    (name) => [name, readFileSync(join(rootFolder, 'tests/engines', name), 'utf8')] as const
+  )
+  const tests = `
+    import { engineTests } from '@elysia-microservices/engine-tests'
+    import { startHub } from './hub.ts'
+    import { storingHub } from './hub-store.ts'
+
+    engineTests({
+      name: 'hub',
+      title: 'Hub',
+      traits: storingHub(0).traits,
+      carriage: 'packets',
+      hasServer: true,
+      start: () => startHub(storingHub)
+    })`
+  return { ...Object.fromEntries([...written, ...server]), 'hub.test.ts': tests }
+}
 
 /** Runs `math` and `caller` of the README, and compares their output. */
 async function runExample(command: string, extension: string, cwd: string): Promise<void> {

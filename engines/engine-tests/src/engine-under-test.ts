@@ -1,4 +1,5 @@
 /** An engine, and what its suite must know of it. */
+import { Link } from '@elysia-microservices/test-support'
 import type { Transport } from '@elysia-microservices/transport'
 
 /** Options of an engine's transport in tests. */
@@ -51,6 +52,15 @@ export interface EngineUnderTest {
 export interface Detour {
   readonly port: number
   stop(): Promise<void>
+}
+
+/**
+ * Opens another way to a server of this machine, which passes on all bytes.
+ * @param server the port of the server
+ * @param port the port to open. Default: any free one
+ */
+export function detourTo(server: number, port?: number): Promise<Detour> {
+  return Link.start(server, port)
 }
 
 /** A running engine, until `close` is called. */

@@ -8,7 +8,13 @@ import type { EngineUnderTest } from './engine-under-test.ts'
 import { failures } from './faults.ts'
 import { twoServices } from './two-services.ts'
 
-export type { Detour, EngineOptions, EngineUnderTest, RunningEngine } from './engine-under-test.ts'
+export {
+  type Detour,
+  detourTo,
+  type EngineOptions,
+  type EngineUnderTest,
+  type RunningEngine
+} from './engine-under-test.ts'
 export { type CaseOf, casesOfRestarts, casesOver, has, NEEDS, type Need } from './needs.ts'
 
 /**

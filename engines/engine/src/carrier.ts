@@ -4,7 +4,10 @@
 import type { MessageHeaders, Wildcards } from '@elysia-microservices/transport/kit'
 import type { Subject } from './server/subjects.ts'
 
-/** The body of a message: as text or as bytes of UTF-8, depending on the engine. */
+/**
+ * The body of a message: text, or any bytes. A message that is larger than `maxPayload` is sent in parts, and a part may
+ * end within a character: an engine that carries only text must encode bytes, such as in Base64.
+ */
 export type Words = string | Uint8Array
 
 /** Headers of a message to be sent; a name may have several values. */

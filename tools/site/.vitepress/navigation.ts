@@ -81,6 +81,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('create-elysia-microservices', 'tools/create-elysia-microservices'),
       page('nestjs', 'packages/nestjs'),
       page('engine', 'engines/engine'),
+      page('engine-tests', 'engines/engine-tests'),
       page('nats', 'engines/nats'),
       page('rabbitmq', 'engines/rabbitmq'),
       page('mqtt', 'engines/mqtt'),
