@@ -113,6 +113,13 @@ export function durableEvents(under: EngineUnderTest): void {
           } as const
           for (const [name, start] of Object.entries(starts))
             await serve(pattern, ({ data }) => void seen[name]?.push(data), { start, group: name })
+          const said = `The group 'fresh' is new and begins with the next event: up to 3 events '${pattern}' were stored before, and it does not get them. With durable.start 'all' a new group gets them`
+          assert.deepEqual(
+            log.lines
+              .filter((line) => line.includes(`'${pattern}' were stored before`))
+              .map((line) => line.trim()),
+            [said]
+          )
           await client.publish(pattern, 4)
           await until('All have come', () => Object.values(seen).every((list) => list.includes(4)))
           assert.deepEqual(seen, { all: [1, 2, 3, 4], behind: [2, 3, 4], since: [1, 2, 3, 4], fresh: [4] })

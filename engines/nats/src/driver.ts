@@ -65,7 +65,8 @@ export interface DriverConnection {
  * 404 if there is no such stream, consumer or message), and with another error if it does not answer.
  */
 export interface JetStream {
-  stream(name: string): Promise<StreamInfo>
+  /** @param subject the subjects whose messages `state.subjects` counts; by default none are counted */
+  stream(name: string, subject?: string): Promise<StreamInfo>
   /** All streams; with a subject, only those that store some of its messages. */
   streams(subject?: string): AsyncIterable<StreamInfo>
   addStream(config: Partial<StreamConfig> & { readonly name: string }): Promise<unknown>

@@ -144,6 +144,8 @@ export interface Streams {
   trim(stream: string, maxAge: number): Promise<void>
   /** The names of all streams by their pattern. */
   patterns(): Promise<Readonly<Record<string, string>>>
+  /** The number of events in a stream. @throws there is no such stream */
+  length(stream: string): Promise<number>
   /** The last position that a stream has given. @throws there is no such stream */
   last(stream: string): Promise<string>
   /** @throws there is no such stream */

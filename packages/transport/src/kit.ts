@@ -85,7 +85,8 @@ export {
   type DurableSettings,
   durableSettings,
   groupOf,
-  pauseAfter
+  pauseAfter,
+  skippedAtStart
 } from './durable/options.ts'
 export { GivenUp, outcomeOf, reasonToGiveUp } from './durable/outcome.ts'
 export {

@@ -7,10 +7,13 @@ import {
   type DurableRoute,
   type Logger,
   quietLog,
-  shown
+  shown,
+  skippedAtStart
 } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import type { Before, Group } from '../connection/group.ts'
+import { positionsOf } from '../connection/positions.ts'
+import { EARLIEST } from '../driver.ts'
 import { retriesOf } from '../words/names.ts'
 import { type Handled, readName, sayWhatIsLeftBehind } from './left-behind.ts'
 import type { NotedPositions } from './noted.ts'
@@ -75,6 +78,7 @@ export class GroupPositions {
     if (topic === pattern && note !== undefined && lost.length > 0) this.#sayLost(note.at)
     else if (topic === pattern && !isNew && before !== 'some') this.#sayNewTopic()
     const begun = await beginningsOf(cluster, topic, partitions, isNew ? start : 'all')
+    if (isNew && start === 'new' && topic === pattern) await this.#saySkipped(begun)
     for (const partition of lost) begun.set(partition, BigInt(known[partition] ?? 0))
     return begun
   }
@@ -135,6 +139,15 @@ export class GroupPositions {
 
   get #cluster(): Cluster {
     return this.#group.cluster
+  }
+
+  /** @param begun the positions at which the new group begins */
+  async #saySkipped(begun: ReadonlyMap<number, bigint>): Promise<void> {
+    const { group, pattern, logger } = this.#options
+    const first = await positionsOf(this.#cluster, pattern, [...begun.keys()], EARLIEST)
+    let count = 0n
+    for (const [partition, position] of begun) count += position - (first.get(partition) ?? position)
+    if (count > 0n) logger.warn(skippedAtStart(group, pattern, count))
   }
 
   async #sayWhatOthersHave(): Promise<void> {

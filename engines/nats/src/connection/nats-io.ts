@@ -89,7 +89,8 @@ class Manager implements JetStream {
     this.#consumers = consumers
   }
 
-  stream: JetStream['stream'] = (name) => this.#streams.info(name)
+  stream: JetStream['stream'] = (name, subject) =>
+    this.#streams.info(name, subject === undefined ? {} : { subjects_filter: subject })
   streams: JetStream['streams'] = (subject) => this.#streams.list(subject)
   addStream: JetStream['addStream'] = (config) => this.#streams.add(config)
   updateStream: JetStream['updateStream'] = (name, change) => this.#streams.update(name, change)

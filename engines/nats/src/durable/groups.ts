@@ -12,7 +12,7 @@ import type { JetStream } from '../driver.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
 import { needsNotes, noteSeen, sayWhatWasDeleted } from './gaps.ts'
 import { isForbidden, isMissing, readableError } from './jetstream-errors.ts'
-import { sayWhatIsLeftBehind } from './left-behind.ts'
+import { sayWhatIsLeftBehind, sayWhatIsSkipped } from './left-behind.ts'
 import { AGAIN, AGAIN_STREAM, consumerName, type Subscription } from './names.ts'
 import { NANOSECONDS, type Streams } from './streams.ts'
 
@@ -117,20 +117,19 @@ export class Groups {
     const known = await this.#streams.infoOf(stream)
     const start = last === undefined ? startOf(settings.start) : resumeAt(last, known)
     const ensure = () => this.#ensureConsumer(stream, subject, consumer, group, settings, start)
-    let info = await ensure()
+    const ensured = await ensure()
+    let { info } = ensured
     if (last !== undefined && info.created !== last.consumerMadeAt) {
       const first = start.opt_start_seq ?? 1
-      if (await this.#makesWay(info, subject, first, group)) info = await ensure()
+      if (await this.#makesWay(info, subject, first, group)) info = (await ensure()).info
     }
     // The consumer is new, as nothing was delivered yet. Another consumer may have done its work until now.
     if (last === undefined) {
-      if (info.delivered.consumer_seq === 0)
-        await sayWhatIsLeftBehind(this.#jetStream, {
-          info,
-          group,
-          start: settings.start,
-          ...this.#settings
-        })
+      if (info.delivered.consumer_seq === 0) {
+        const made = { info, group, start: settings.start, ...this.#settings }
+        if (ensured.isNew && settings.start === 'new') await sayWhatIsSkipped(this.#jetStream, made)
+        await sayWhatIsLeftBehind(this.#jetStream, made)
+      }
       sayWhatWasDeleted(known, info, group, this.#settings.logger)
     }
     await this.#ensureAgain(consumer, group)
@@ -185,7 +184,7 @@ export class Groups {
     group: string,
     settings: DurableSettings,
     start: Partial<ConsumerConfig>
-  ): Promise<ConsumerInfo> {
+  ): Promise<{ readonly info: ConsumerInfo; readonly isNew: boolean }> {
     const { ordered, retry } = settings
     const said = JSON.stringify({ retry, ackWait: this.#settings.storage.ackWait })
     const config: ConsumerConfig = {
@@ -206,14 +205,14 @@ export class Groups {
     const known = await this.#consumer(stream, name)
     if (known === undefined) {
       try {
-        return await this.#jetStream.addConsumer(stream, config)
+        return { info: await this.#jetStream.addConsumer(stream, config), isNew: true }
       } catch (error) {
         const made = await this.#consumer(stream, name)
         if (made === undefined) throw readableError(error, `The group '${group}' for '${subject}'`)
-        return this.#agree(stream, made, config, group, said)
+        return { info: await this.#agree(stream, made, config, group, said), isNew: false }
       }
     }
-    return this.#agree(stream, known, config, group, said)
+    return { info: await this.#agree(stream, known, config, group, said), isNew: false }
   }
 
   async #agree(

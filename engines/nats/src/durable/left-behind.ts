@@ -1,5 +1,5 @@
 /** The lines of the log at the start of a group about events that wait for others. */
-import { type DurableSettings, type Logger, shown } from '@elysia-microservices/transport/kit'
+import { type DurableSettings, type Logger, shown, skippedAtStart } from '@elysia-microservices/transport/kit'
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { JetStream } from '../driver.ts'
 import { covers } from './streams.ts'
@@ -10,6 +10,17 @@ interface NewGroup {
   readonly group: string
   readonly start: DurableSettings['start']
   readonly logger: Logger
+}
+
+/** Logs how many events are stored that a new group does not get, because it begins with new ones. */
+export async function sayWhatIsSkipped(
+  jetStream: JetStream,
+  { info, group, logger }: NewGroup
+): Promise<void> {
+  const { filter_subject: subject = '>' } = info.config
+  const { state } = await jetStream.stream(info.stream_name, subject)
+  const count = Object.values(state.subjects ?? {}).reduce((sum, events) => sum + events, 0)
+  if (count > 0) logger.warn(skippedAtStart(group, subject, count))
 }
 
 /**

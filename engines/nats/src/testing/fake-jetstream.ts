@@ -15,7 +15,8 @@ export function fakeJetStream(connection: FakeConnection, server: FakeNatsServer
       return command(server.streams)
     })
   return {
-    stream: (name) => ask('stream', name, (streams) => structuredClone(streams.find(name).info)),
+    stream: (name, subject) =>
+      ask('stream', name, (streams) => structuredClone(streams.find(name).infoOn(subject))),
     async *streams(subject) {
       yield* await ask('streams', '', (streams) => structuredClone(streams.storing(subject)))
     },

@@ -71,6 +71,16 @@ export class FakeStream {
     return { config: this.config, created: this.created, state } as unknown as StreamInfo
   }
 
+  /** Also counts the messages of each subject that matches. */
+  infoOn(subject: string | undefined): StreamInfo {
+    const { state, ...others } = this.info
+    if (subject === undefined) return this.info
+    const subjects: Record<string, number> = {}
+    for (const { subject: its } of this.messages)
+      if (routeMatches(subject, its)) subjects[its] = (subjects[its] ?? 0) + 1
+    return { ...others, state: { ...state, subjects } }
+  }
+
   get consumerInfos(): ConsumerInfo[] {
     return [...this.consumers.values()].map(({ info }) => info)
   }

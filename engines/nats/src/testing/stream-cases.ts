@@ -61,6 +61,8 @@ export function streamCases(title: string, open: () => Promise<ServerForCases>):
       const { store, numbers, jetStream, stream } = await stored()
       for (const subject of ['a', 'b', 'a']) await store('ü', subject, subject + Math.random())
       assert.deepEqual([await numbers('a'), await numbers('b'), await numbers('c')], [[1, 3], [2], []])
+      const { state } = await jetStream.stream(stream.name, `${stream.name}.a`)
+      assert.deepEqual(state.subjects, { [`${stream.name}.a`]: 2 })
       const found = await jetStream.message(stream.name, { seq: 2 })
       assert.deepEqual(
         [found?.seq, found?.subject, new TextDecoder().decode(found?.data)],

@@ -105,9 +105,16 @@ export class IoredisStore implements DriverStore {
     return this.#commands.hgetall(STREAMS)
   }
 
+  async length(stream: string): Promise<number> {
+    return Number((await this.#about(stream))['length'])
+  }
+
   async last(stream: string): Promise<string> {
-    const about = (await this.#commands.call('XINFO', 'STREAM', stream)) as unknown[]
-    return String(fieldsIn(about)['last-generated-id'])
+    return String((await this.#about(stream))['last-generated-id'])
+  }
+
+  async #about(stream: string) {
+    return fieldsIn((await this.#commands.call('XINFO', 'STREAM', stream)) as unknown[])
   }
 
   async groups(stream: string): Promise<GroupAbout[]> {

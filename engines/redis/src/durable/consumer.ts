@@ -211,6 +211,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       this.#isWide
     )
     this.#from = begin
+    if (isNewGroup && route.durable.start === 'new') await groups.sayWhatIsSkipped(streams, group)
     // Nobody waits for it: it only explains what is stored.
     if (isNewGroup) groups.sayWhatIsLeft(streams, group, route.durable.start === 'all').catch(() => {})
     let where = ''

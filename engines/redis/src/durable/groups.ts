@@ -5,7 +5,8 @@ import {
   type Logger,
   OptionError,
   routeMatches,
-  shown
+  shown,
+  skippedAtStart
 } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
@@ -111,6 +112,14 @@ export class Groups {
       await store.keepHandler(field, JSON.stringify({ ...other, settings: said }), false)
     }
     return { from: other.from, isNew: false }
+  }
+
+  /** Logs how many events are stored that a new group does not get, because it begins with new ones. */
+  async sayWhatIsSkipped(streams: readonly HandlersStream[], group: string): Promise<void> {
+    for (const { pattern } of streams) {
+      const count = await this.#connection.store.length(streamOf(pattern)).catch(() => 0)
+      if (count > 0) this.#logger.warn(skippedAtStart(group, pattern, count))
+    }
   }
 
   /** Logs which groups of these streams no process uses, because a new group may have been meant to do their work. */

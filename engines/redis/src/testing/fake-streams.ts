@@ -140,6 +140,10 @@ export class FakeStreams implements AtOnce<DriverStore> {
     return Object.fromEntries(this.#kept.names)
   }
 
+  length(stream: string): number {
+    return this.#there(stream).entries.size
+  }
+
   last(stream: string): string {
     return this.#there(stream).last
   }

@@ -131,7 +131,10 @@ export function storeCases(title: string, open: () => Promise<ServerForCases>): 
       await connection.ping()
       await seen.until(`_elysia:{events}:streams ${pattern}`)
       assert.equal(seen.said.length, 1)
-      assert.equal(await store.last(streamOf(pattern)), '0-0')
+      assert.deepEqual(
+        [await store.last(streamOf(pattern)), await store.length(streamOf(pattern))],
+        ['0-0', 0]
+      )
       await assert.rejects(store.last(streamOf('case.nowhere')), {
         name: 'ReplyError',
         message: /no such key/

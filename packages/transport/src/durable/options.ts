@@ -9,6 +9,7 @@ import {
   type OptionTable,
   readTable
 } from '../options.ts'
+import { shown } from '../quiet-log.ts'
 
 /** Says how often, and after which pauses, an event is delivered again after its handler has failed. */
 export interface DurableRetryOptions {
@@ -46,7 +47,10 @@ export interface DurableOptions {
    * the service.
    */
   readonly group?: string | undefined
-  /** The event with which a new group begins. Default: `'new'`. */
+  /**
+   * The event with which a new group begins. With `'new'`, the log says how many stored events the group does not get.
+   * Default: `'new'`.
+   */
   readonly start?: DurableStart | undefined
 }
 
@@ -145,6 +149,14 @@ export function groupNamed(service: string): string {
 
 function escaped(sign: string): string {
   return `~${sign.charCodeAt(0).toString(16)}~`
+}
+
+/**
+ * The line of the log at the start of a new group that begins with new events, though there are stored ones.
+ * @param count at least the number of events that the group does not get
+ */
+export function skippedAtStart(group: string, pattern: string, count: number | bigint): string {
+  return `The group '${shown(group)}' is new and begins with the next event: up to ${count} events '${shown(pattern)}' were stored before, and it does not get them. With durable.start 'all' a new group gets them`
 }
 
 /** Milliseconds until the next delivery after `attempt` (from 1) has failed. */

@@ -17,7 +17,7 @@ function newStore() {
   const durable = memoryDurable(hub, () => state.isClosed)
   /** Makes a group whose member records every event that is delivered to it. */
   const joined = (name: string, route: string) => {
-    const group: MemoryGroup = hub.store.group(name, route, durableSettings(true))
+    const group: MemoryGroup = hub.store.group(name, route, durableSettings(true), () => {})
     const delivered: GroupEvent[] = []
     group.join({ room: 1, deliver: (event) => void delivered.push(event) })
     return { group, delivered }
@@ -87,7 +87,7 @@ describe('an event that is published', () => {
 
   it('waits for its next attempt without a timer while its group has no member', async () => {
     const { durable, clock, hub } = newStore()
-    const group = hub.store.group('g', 'paid', durableSettings(true))
+    const group = hub.store.group('g', 'paid', durableSettings(true), () => {})
     const delivered: GroupEvent[] = []
     const member = { room: 1, deliver: (event: GroupEvent) => void delivered.push(event) }
     group.join(member)
@@ -136,7 +136,7 @@ describe('an event that is published', () => {
   it('is refused while too many wait in its group', async () => {
     const { hub, durable, joined } = newStore()
     joined('g', 'other')
-    hub.store.group('g', 'paid', durableSettings(true))
+    hub.store.group('g', 'paid', durableSettings(true), () => {})
     const message = {
       ...{ pattern: 'paid', route: 'paid', data: Buffer.from('1') },
       ...{ headers: undefined, timeout: undefined }

@@ -1,7 +1,7 @@
 /** Durable handlers of a service on `memory()`. */
 import type { Dispatcher } from '../dispatcher.ts'
 import { deliveryOf } from '../durable/delivery.ts'
-import { groupOf } from '../durable/options.ts'
+import { groupOf, skippedAtStart } from '../durable/options.ts'
 import { type DurableFigures, type DurableRoute, durableRoutes, viaOf } from '../durable/published.ts'
 import { DurableWorker } from '../durable/worker.ts'
 import { OptionError } from '../errors/index.ts'
@@ -30,12 +30,12 @@ export class MemoryConsumer implements GroupMember {
     this.#hub = hub
     this.#dispatcher = dispatcher
     this.#route = route
-    this.#group = hub.store.group(
-      groupOf(settings, context.group ?? context.name, route.route),
-      route.route,
-      settings
+    const name = groupOf(settings, context.group ?? context.name, route.route)
+    const { route: pattern } = route
+    const group = hub.store.group(name, pattern, settings, (count) =>
+      context.logger.warn(skippedAtStart(name, pattern, count))
     )
-    const group = this.#group
+    this.#group = group
     this.#worker = new DurableWorker<GroupEvent>(
       settings,
       {

@@ -88,9 +88,15 @@ export class MemoryStore {
 
   /**
    * Returns the group of a name for a route. Makes the group if it does not exist.
+   * @param skipped is called with the number of stored events that the new group does not get, if it begins with new ones
    * @throws {OptionError} the group exists with other settings
    */
-  group(name: string, route: string, settings: DurableSettings): MemoryGroup {
+  group(
+    name: string,
+    route: string,
+    settings: DurableSettings,
+    skipped: (count: number) => void
+  ): MemoryGroup {
     const key = `${name} ${route}`
     const known = this.groups.get(key)
     if (known !== undefined) {
@@ -104,8 +110,9 @@ export class MemoryStore {
     const group = new MemoryGroup(name, route, settings.ordered, this.clock)
     this.groups.set(key, group)
     const isWanted = startsWith(settings.start)
-    for (const stored of this.#kept)
-      if (isWanted(stored) && routeMatches(route, stored.message.route)) group.add(stored)
+    const stored = this.#kept.filter(({ message }) => routeMatches(route, message.route))
+    for (const event of stored) if (isWanted(event)) group.add(event)
+    if (settings.start === 'new' && stored.length > 0) skipped(stored.length)
     return group
   }
 
