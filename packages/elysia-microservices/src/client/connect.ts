@@ -4,6 +4,7 @@ import {
   adaptedCaller,
   adaptedPublish,
   atLeast,
+  type CallOptions,
   type ClientStatus,
   type ClientTransport,
   type CloseOptions,
@@ -22,6 +23,7 @@ import {
   loggerOf,
   type MessageHeaders,
   type Middleware,
+  mustBeBoolean,
   OptionError,
   readCallerName,
   type SentMessage,
@@ -34,6 +36,7 @@ import {
   wrapPublish
 } from '@elysia-microservices/transport/kit'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
+import { followMessages, messageInHand } from '../service/handled-message.ts'
 import { type ShortClientOptions, shortForm, strayOption } from '../short-form.ts'
 import { Calls } from './calls.ts'
 import type { Client, StoringClient, UntypedClient, UntypedStoringClient } from './client-types.ts'
@@ -68,10 +71,17 @@ export interface ClientOptions {
   /** Middleware of all calls, the first one outermost. It can count and trace calls, or add headers. Default: none. */
   readonly wrap?: readonly Middleware<SentMessage>[] | undefined
   /**
-   * Names of headers that are copied from the handled message to the calls made `within` it, such as
+   * Names of headers that are copied from the handled message to the calls that are made in its handler, such as
    * `['x-request-id']`. The headers of a call itself take precedence. Default: none.
    */
   readonly forward?: readonly string[] | undefined
+  /**
+   * Whether each call that is made in a handler of this process is made `within` its message, without a word: it gets no
+   * more than the message's remaining time, and is cancelled with it. Work that goes on after its message needs a client
+   * without this option. With such a client in a process, each message of its services runs in an asynchronous context,
+   * which takes up to a microsecond. Default: true with `forward`, which forwards nothing otherwise, else false.
+   */
+  readonly inherit?: boolean | undefined
   /**
    * The service that answers calls from the server (RSocket only), which makes them with `callsTo(peer)`. It need not
    * listen. Default: none.
@@ -109,6 +119,7 @@ const NAMES = [
   'headers',
   'wrap',
   'forward',
+  'inherit',
   'service',
   'onStatus',
   'logger'
@@ -142,6 +153,7 @@ export function connect(options: ConnectOptions = {}): object {
     headers,
     wrap = [],
     forward = [],
+    inherit = forward.length > 0,
     service,
     onStatus,
     logger: given = consoleLogger
@@ -155,10 +167,13 @@ export function connect(options: ConnectOptions = {}): object {
   if (!Array.isArray(wrap) || wrap.some((middleware) => typeof middleware !== 'function'))
     throw OptionError.expected('options.wrap', 'a list of functions, (next) => (call) => next(call)', wrap)
   checkForward(forward)
+  mustBeBoolean('options.inherit', inherit)
+  if (inherit) followMessages()
   if (onStatus !== undefined && typeof onStatus !== 'function')
     throw OptionError.expected('options.onStatus', 'a function', onStatus)
   const adapt = inTurn([
     headers === undefined ? undefined : defaulting(checkedDefaults({ headers })),
+    inherit ? inheriting : undefined,
     forwarding([...forward])
   ])
   const client = transport.client({
@@ -171,6 +186,13 @@ export function connect(options: ConnectOptions = {}): object {
   if (onStatus !== undefined) client.onStatus(onStatus)
   for (const middleware of wrap) middleware.attach?.(client)
   return new TransportClient(client, transport.traits, tracedSent(wrap), adapt)
+}
+
+/** Makes a call in a handler `within` its message, unless the call names one. */
+function inheriting(options: CallOptions | undefined): CallOptions | undefined {
+  if (options?.within !== undefined) return options
+  const within = messageInHand()
+  return within === undefined ? options : { ...options, within }
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {

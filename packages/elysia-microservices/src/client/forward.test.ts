@@ -17,7 +17,7 @@ const GIVEN = { 'x-request-id': 'r-7', tenant: 'acme', secret: 'stays' }
 for (const way of WAYS)
   describe(`headers that go along, ${way}`, () => {
     /** A service that returns the headers it got, and a service in front of it that calls it within its own message. */
-    async function chain(forward: readonly string[] | undefined = FORWARD) {
+    async function chain(forward: readonly string[] | undefined = FORWARD, inherit?: boolean) {
       const [near, far] = [newWay(way), newWay(way)]
       const events: unknown[] = []
       const last = microservice({ transport: far.transport })
@@ -28,7 +28,7 @@ for (const way of WAYS)
         .event('event', ({ headers }) => void events.push({ ...headers }))
       cleanups.add(last)
       await last.listen()
-      const next = cleanups.add(connect<typeof last>({ ...far.client(), forward }))
+      const next = cleanups.add(connect<typeof last>({ ...far.client(), forward, inherit }))
       class Controller {
         @MessagePattern('controller')
         asks(@Ctx() within: RpcContext) {
@@ -68,7 +68,7 @@ for (const way of WAYS)
     it('are those named, and no others', async () => {
       const { ask } = await chain()
       const { secret: _, ...expected } = GIVEN
-      for (const pattern of ['request', 'send', 'stream', 'controller', 'checked', 'decoded'])
+      for (const pattern of ['request', 'send', 'stream', 'controller', 'checked', 'decoded', 'without'])
         assert.deepEqual(await ask(pattern), expected, pattern)
       assert.deepEqual(await ask('request', { tenant: 'acme' }), { tenant: 'acme' })
       assert.deepEqual(await ask('request', {}), {})
@@ -88,9 +88,9 @@ for (const way of WAYS)
       assert.deepEqual(await ask('own'), { 'x-request-id': 'r-7', tenant: 'own', more: '1' })
     })
 
-    it('are none without `within`, and none by default', async () => {
-      assert.deepEqual(await (await chain()).ask('without'), {})
+    it('are none by default, and none without `within` in a client that does not inherit', async () => {
       assert.deepEqual(await (await chain([])).ask('request'), {})
+      assert.deepEqual(await (await chain(FORWARD, false)).ask('without'), {})
     })
 
     it('fail the call alone where they cannot be read', async () => {

@@ -3,6 +3,7 @@ import type { Dispatcher } from '@elysia-microservices/transport/kit'
 import { checkBindings, isServedBy } from '../controller/binding.ts'
 import { compile } from '../hooks/pipeline.ts'
 import { type HandlerPattern, parsePattern } from '../router/handler-pattern.ts'
+import { inHand } from './handled-message.ts'
 import { middlewareOf, type Origin, planOf, type Registration, surrounded, type Way } from './registration.ts'
 import { HandlerRegistry, type RegisteredHandler } from './registry.ts'
 
@@ -94,7 +95,7 @@ export class Handlers {
 function compiled(registration: Registration): RegisteredHandler {
   const { origin, patterns, surroundings } = registration
   const plan = planOf(registration)
-  const handler = surrounded(compile(plan, surroundings), middlewareOf(registration), plan.hasParams)
+  const handler = surrounded(compile(plan, surroundings), inHand(middlewareOf(registration)), plan.hasParams)
   return { kind: origin.kind, patterns, handler, durable: origin.durable }
 }
 

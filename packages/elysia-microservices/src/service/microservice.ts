@@ -123,7 +123,10 @@ function newService(
     },
     stats: () => runner.stats(),
     stop: () => runner.stop(),
-    [DISPATCHER]: () => core.dispatcher(settings.logger)
+    [DISPATCHER]: () => {
+      core.compileAll()
+      return core.dispatcher(settings.logger)
+    }
   })
   return Object.defineProperties(service, {
     // A function has a name already, which would be that of a variable in this file.

@@ -26,6 +26,7 @@ import {
 import type { WorkerGroup } from '@elysia-microservices/workers/supervisor'
 import type { Door } from '../app/doors.ts'
 import { schemasCompiled } from '../schema/typebox.ts'
+import { followedFrom } from './handled-message.ts'
 import { clearEarlier, remember } from './hot.ts'
 import type { LifeEnd } from './life.ts'
 import type { OwnTransports, ServiceCore } from './service-core.ts'
@@ -87,6 +88,8 @@ export class ServiceRunner {
   #lines: StopLines | undefined
   #forget = () => {}
   #forgetSignals = () => {}
+  /** See `followedFrom`. */
+  #unfollow = () => {}
 
   constructor(core: ServiceCore, settings: RunnerSettings) {
     this.#core = core
@@ -272,11 +275,13 @@ export class ServiceRunner {
     try {
       // The handlers are compiled again, because the chain may have added hooks after them.
       core.compileAll()
+      this.#unfollow = followedFrom(() => core.compileAll())
       await this.#startAll()
       const transports = this.#servers.map(({ name, address }) => ({ name, address }))
       announce({ service: this.#settings.name, transports })
       this.#tellUnopened()
     } catch (error) {
+      this.#unfollow()
       await this.#stopServers(0)
       await core.stop(this.#hooksEnd(HOOKS_AT_LEAST))
       throw error
@@ -407,6 +412,7 @@ export class ServiceRunner {
     try {
       await lines.until(() => this.#stopServers(drain))
     } finally {
+      this.#unfollow()
       const left = drain - (performance.now() - begun)
       await this.#core.stop(this.#hooksEnd(Math.max(HOOKS_AT_LEAST, left)))
       // The listeners are removed only here: if a signal arrives while the service is being stopped for another
