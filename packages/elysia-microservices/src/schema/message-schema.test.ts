@@ -344,6 +344,14 @@ describe('a Standard Schema', () => {
 })
 
 describe("a schema of Elysia's t for headers", () => {
+  it('leaves headers it does not name, also if data have the same schema', () => {
+    const schema = t.Object({ id: t.String() })
+    const before = structuredClone(schema)
+    assert.deepEqual(data(schema)({ id: '1', more: '2' }), { id: '1' })
+    assert.deepEqual(headers(schema)({ id: '1', more: '2' }), { id: '1', more: '2' })
+    assert.deepEqual(structuredClone(schema), before)
+  })
+
   it('coerces text, and leaves headers it does not name', () => {
     const check = headers(t.Object({ depth: t.Number(), 'x-tenant': t.Optional(t.String()) }))
     assert.deepEqual(check({ depth: '3', traceparent: 'x' }), { depth: 3, traceparent: 'x' })
@@ -378,10 +386,12 @@ describe("a schema of Elysia's t for the response", () => {
 
 describe('compileSchemas', () => {
   it('refuses what is no schema', () => {
-    assert.throws(() => compileSchemas({ data: { type: 'string' } as never }), {
-      name: 'OptionError',
-      path: 'options.data'
-    })
+    for (const wrong of [{ type: 'string' }, 'order', 7])
+      for (const part of ['data', 'headers', 'response'])
+        assert.throws(() => compileSchemas({ [part]: wrong as never }), {
+          name: 'OptionError',
+          path: `options.${part}`
+        })
   })
 })
 

@@ -4,7 +4,7 @@ import { allOf, remembered, streamCheck } from './all-of.ts'
 import type { Check, SchemaViolation } from './check.ts'
 import { type CheckedErrors, type ErrorDeclarations, readErrors, readPasses } from './declared-errors.ts'
 import { ResponseValidationError } from './response-violation.ts'
-import { checkOf } from './schema-check.ts'
+import { checkOf, isSchema } from './schema-check.ts'
 import type { AnySchema } from './schema-types.ts'
 import { itemsOf } from './typebox.ts'
 
@@ -98,7 +98,7 @@ export function compileSchemas({ data, headers, response, errors, passes }: Sche
  * read.
  */
 function dataCheck(schema: AnySchema): Check {
-  const items = itemsOf(schema)
+  const items = isSchema(schema) ? itemsOf(schema) : undefined
   const check = checkOf(items ?? schema, 'data', 'options.data', callersFault('data'))
   return items === undefined ? remembered(check, schema) : remembered(streamCheck(check), schema, check)
 }

@@ -35,7 +35,8 @@ const OPTIONS: Record<SchemaRole, CompileOptions> = {
 
 /** Makes the check for a schema. Data and headers are decoded, responses are encoded. */
 export function typeBoxCheck(given: TSchema, role: SchemaRole): Check {
-  const schema = role === 'headers' ? given : forMessages(given, role)
+  // Elysia writes into the schema, which may also be used for another purpose: so it gets a copy.
+  const schema = { ...(role === 'headers' ? given : forMessages(given, role)) }
   // The parameter's type in Elysia is narrower than Elysia's own `TSchema`.
   const validator: Validator = getSchemaValidator(schema as never, OPTIONS[role]) as never
   const compiled = validator.schema as never
