@@ -5,4 +5,26 @@ interface Kept {
   readonly given: unknown
 }
 
-export const KEPT: readonly Kept[] = []
+const NONE = { hooks: [], macros: [], byName: false }
+
+export const KEPT: readonly Kept[] = [
+  {
+    of: 'beside',
+    fault: 'A schema in data made headers with the same schema refuse what it does not name',
+    given: {
+      steps: [
+        { do: 'message', options: { ...NONE, schemas: { headers: 'c' } }, isLate: false, isWrapped: false }
+      ],
+      layers: [
+        {
+          before: [
+            { do: 'message', options: { ...NONE, schemas: { data: 'c' } }, isLate: false, isWrapped: false }
+          ],
+          around: 'group',
+          after: []
+        }
+      ],
+      inputs: [{ data: {}, headers: { b: '1', c: '1' } }]
+    }
+  }
+]

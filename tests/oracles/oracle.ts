@@ -56,13 +56,19 @@ export async function hunt(oracle: AnyOracle, { from, cases, ...options }: Hunt)
     found++
     print(`${oracle.name}: ${line}`)
   }
-  print(`${oracle.name}: ${tried} cases from seed ${from}, ${found} wrong, ${Math.round(elapsed() / 1_000)} s`)
+  print(
+    `${oracle.name}: ${tried} cases from seed ${from}, ${found} wrong, ${Math.round(elapsed() / 1_000)} s`
+  )
   for (const [kind, times] of kinds) print(`  ${times} x ${kind}`)
   return found
 }
 
 /** Tries one seed, or one case that was kept. @returns how many are wrong */
-export async function replay(oracle: AnyOracle, given: unknown, print: (line: string) => void): Promise<number> {
+export async function replay(
+  oracle: AnyOracle,
+  given: unknown,
+  print: (line: string) => void
+): Promise<number> {
   const isSeed = typeof given === 'number'
   const one: unknown = isSeed ? oracle.imagine(new Random(given)) : given
   if ((await oracle.judge(one)).length === 0) return 0

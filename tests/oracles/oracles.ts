@@ -1,6 +1,7 @@
 /** All oracles, those without a peer first. */
 import { BESIDE, CARRIED } from './composition/alone.ts'
 import { ELYSIA } from './composition/elysia.ts'
+import { EVENTS_HANDLED } from './composition/events.ts'
 import type { AnyOracle } from './oracle.ts'
 
-export const ORACLES: readonly AnyOracle[] = [BESIDE, CARRIED, ELYSIA]
+export const ORACLES: readonly AnyOracle[] = [BESIDE, EVENTS_HANDLED, CARRIED, ELYSIA]

@@ -41,16 +41,15 @@ function candidates(given: unknown): readonly (() => unknown)[] {
         offer(path, (list) => (list as unknown[]).toSpliced(index, 1), sizeOf(item))
         // What is inside of a part may matter without the part.
         const inner = Object(item).steps as unknown
-        if (Array.isArray(inner))
-          offer(path, (list) => (list as unknown[]).toSpliced(index, 1, ...inner), 2)
+        if (Array.isArray(inner)) offer(path, (list) => (list as unknown[]).toSpliced(index, 1, ...inner), 2)
         visit(item, [...path, index])
       }
     } else if (typeof value === 'object' && value !== null)
       for (const [name, item] of Object.entries(value)) {
         if (item === true) offer([...path, name], () => false, 1)
         else if (typeof item === 'number' && item > 0) offer([...path, name], () => 0, 1)
-        else if (name.endsWith('?')) offer(path, (object) => without(object as object, name), sizeOf(item))
-        if (isRemovable(value, name)) offer(path, (object) => without(object as object, name), sizeOf(item))
+        if (typeof item !== 'object' && RECORDS.has(name))
+          offer(path, (object) => without(object as object, name), sizeOf(item))
         visit(item, [...path, name])
       }
   }
@@ -58,11 +57,7 @@ function candidates(given: unknown): readonly (() => unknown)[] {
   return all.sort((a, b) => b.size - a.size).map(({ make }) => make)
 }
 
-/** Fields of records, such as the schemas of a handler by their parts, may go; those that say what a part is must stay. */
-function isRemovable(owner: object, name: string): boolean {
-  return !('do' in owner || 'type' in owner) && name.length > 0 && RECORDS.has(name)
-}
-
+/** Fields that may go: the schemas of a handler by their parts, the keys of data. Others say what a part of a case is. */
 const RECORDS: ReadonlySet<string> = new Set(['data', 'headers', 'response', 'a', 'b', 'c', 'fail'])
 
 type Change = (value: unknown) => unknown

@@ -14,6 +14,7 @@ const BUN_ONLY = new Map([
   ['examples/small', 'programs of their own, of one runtime'],
   ['system/architecture', 'it reads sources as text'],
   ['system/lives', 'a life is the same on every runtime; at night its own test says so'],
+  ['system/oracles', 'composition is the same on every runtime'],
   ['system/packages', 'what users start is a process of its own, of each runtime'],
   ['system/site', 'it reads HTML'],
   ['system/types', 'it asks the compiler']

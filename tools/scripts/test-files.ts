@@ -88,7 +88,7 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
     'words, schemas, hooks and decorators without a socket'
   ],
   [
-    /^packages\/elysia-microservices\/src\/service\/(standing-checks|alone-and-beside|own-names)\./,
+    /^packages\/elysia-microservices\/src\/service\/(standing-checks|own-names)\./,
     'services without a socket, composed at random'
   ],
   [/^tests\/\w+\/cli(-\w+)?\./, 'the command line is a process of Node, whatever runs its tests'],

@@ -4,7 +4,7 @@
  */
 import type { Random } from '../../lives/random.ts'
 import type { Oracle } from '../oracle.ts'
-import { build, type Chain, newSite, newWorld, type Site } from './build.ts'
+import { build, type Chain, newSite, newWorld, type Site, sorted } from './build.ts'
 import { programOf } from './program.ts'
 import { alone, ask, type Outcomes } from './services.ts'
 import { ALL, type Input, newInputs, newSteps, type Steps, swarm } from './tree.ts'
@@ -109,10 +109,13 @@ function composed(steps: Steps, [layer, ...layers]: readonly Layer[], site: Site
 export function different(one: string, expected: Outcomes, other: string, got: Outcomes): string[] {
   return Object.entries(expected).flatMap(([id, answers]) =>
     answers.flatMap((answer, index) => {
-      const [here, there] = [JSON.stringify(answer), JSON.stringify(got[id]?.[index])]
+      const found = got[id]?.[index]
+      const [here, there] = [sorted(answer), sorted(found)]
       if (here === there) return []
-      const what = JSON.stringify(answer.answer) === JSON.stringify(got[id]?.[index]?.answer) ? 'runs' : 'answers'
-      return [`${what} otherwise ${other}: h${id}, input ${index}\n      ${one} ${here}\n      ${other} ${there}`]
+      const what = sorted(answer.answer) === sorted(found?.answer) ? 'runs' : 'answers'
+      return [
+        `${what} otherwise ${other}: h${id}, input ${index}\n      ${one} ${here}\n      ${other} ${there}`
+      ]
     })
   )
 }

@@ -1,6 +1,7 @@
 /** Trees as apps of Elysia, whose routes are the handlers. */
 import { Elysia } from 'elysia'
 import { build, type Chain, type Dialect, newSite } from './build.ts'
+import { demands, demandsOpenly } from './schemas.ts'
 import { type Outcomes, outcomes } from './services.ts'
 import type { Input, Steps } from './tree.ts'
 
@@ -14,16 +15,20 @@ const dialectOf = (aot: boolean): Dialect => ({
   newChain: () => new Elysia({ aot }) as unknown as Chain,
   addHandler: (chain, name, handler, options) => (chain as App).post(`/${name}`, handler, options),
   addClass: (chain, _, classes) => (chain as App).error(classes),
+  // Elysia writes into schemas, so none is used twice.
+  schema: (key) => (aot ? demands(key) : demandsOpenly(key)),
   prefix: (prefix) => `/${prefix}`,
   part: (part) => (part === 'data' ? 'body' : part),
   data: ({ body }) => body
 })
 
-/** The same tree as an app. @param aot Elysia's mode: whether it compiles handlers */
-export async function askElysia(steps: Steps, inputs: readonly Input[], aot: boolean): Promise<Outcomes> {
-  const dialect = dialectOf(aot)
+export const COMPILED = dialectOf(true)
+export const DYNAMIC = dialectOf(false)
+
+/** The same tree as an app. @param dialect one of Elysia's two modes */
+export async function askElysia(steps: Steps, inputs: readonly Input[], dialect: Dialect): Promise<Outcomes> {
   const site = newSite(dialect, 'part')
-  const app = dialect.newChain().use(build(dialect.newChain(), steps, site)) as App
+  const app = build(dialect.newChain(), steps, site) as App
   return await outcomes(site.world, inputs, (pattern, { data, headers }) => {
     const url = `http://localhost/${pattern.replaceAll('.', '/')}`
     const request = new Request(url, {
@@ -39,10 +44,10 @@ export async function askElysia(steps: Steps, inputs: readonly Input[], aot: boo
 async function answerOf(response: Response): Promise<unknown> {
   const text = await response.text()
   const value = jsonOf(text)
-  // An answer of a hook has the place of the hook.
-  if (value?.['by'] !== undefined) return { value }
-  if (value?.['type'] === 'validation' && value['on'] !== 'response') return { code: 'VALIDATION' }
-  return { code: 'FAILED' }
+  // An error is a text, or an object of its name and message.
+  if (value === undefined || Object.keys(value).join() === 'name,message') return { code: 'FAILED' }
+  if (value['type'] !== 'validation') return { value }
+  return { code: value['on'] === 'response' ? 'FAILED' : 'VALIDATION' }
 }
 
 function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {

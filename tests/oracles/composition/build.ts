@@ -1,5 +1,4 @@
 /** Makes a tree into a service of ours, an app of Elysia, or the text of a program: whatever has the methods of a chain. */
-import { demanding } from './schemas.ts'
 import type { HookSpec, HookType, Input, Options, Step, Steps } from './tree.ts'
 
 /** The methods of a chain, without types. */
@@ -32,6 +31,8 @@ export interface Dialect {
   addHandler(chain: Chain, name: string, handler: Run, options: object, isWrapped: boolean, site: Site): Chain
   addClass(chain: Chain, as: string, classes: object): Chain
   prefix(prefix: string): string
+  /** The schema of objects that have a key. */
+  schema(key: string): object
   /** The name of the schema of a part. */
   part(part: string): string
   /** The data in the argument of a handler. */
@@ -77,7 +78,12 @@ export const CLASSES: Readonly<Record<string, new () => Error>> = {
 export const newWorld = (): World => ({ handlers: [], log: [], input: { data: {}, headers: {} } })
 
 /** A new place at the root of a tree. */
-export function newSite(dialect: Dialect, id: string, world = newWorld(), prefix: readonly string[] = []): Site {
+export function newSite(
+  dialect: Dialect,
+  id: string,
+  world = newWorld(),
+  prefix: readonly string[] = []
+): Site {
   return { world, dialect, id, prefix, macros: new Map(), models: new Set(), names: new Set() }
 }
 
@@ -133,7 +139,7 @@ function add(chain: Chain, step: Step, site: Site): Chain {
       return dialect.addClass(chain, step.as, { [step.code]: CLASSES[step.code] })
     case 'model':
       models.add(step.key)
-      return chain.model({ [step.key]: demanding(step.key) })
+      return chain.model({ [step.key]: dialect.schema(step.key) })
     case 'decorate':
     case 'state':
       // A service refuses a second value of one name.
@@ -150,7 +156,11 @@ function within(site: Site, prefix = site.prefix): Site {
   return { ...site, prefix, macros: new Map(macros), models: new Set(models), names: new Set(names) }
 }
 
-function addMessage(chain: Chain, { options, isLate, isWrapped }: Step & { do: 'message' }, site: Site): Chain {
+function addMessage(
+  chain: Chain,
+  { options, isLate, isWrapped }: Step & { do: 'message' },
+  site: Site
+): Chain {
   const { world, dialect, id, prefix, names } = site
   const name = `h${id}`
   world.handlers.push({ id, pattern: [...prefix, name].join('.') })
@@ -171,7 +181,10 @@ function addMessage(chain: Chain, { options, isLate, isWrapped }: Step & { do: '
 function seen(context: Context, names: readonly string[]): object {
   const fields = ['f0', 'f1'].map((field) => [field, context[field] ?? null])
   // A name that the service does not have may have a meaning in a service around it.
-  const own = names.map((name) => [name, name.startsWith('s') ? Object(context['store'])[name] : context[name]])
+  const own = names.map((name) => [
+    name,
+    name.startsWith('s') ? Object(context['store'])[name] : context[name]
+  ])
   return Object.fromEntries([...fields, ...own])
 }
 
@@ -188,7 +201,7 @@ function optionsOf({ schemas, hooks, macros, byName }: Options, site: Site): obj
   const { dialect, models, macros: known } = site
   const parts = Object.entries(schemas).map(([part, key]) => [
     dialect.part(part),
-    byName && models.has(key) ? key : demanding(key)
+    byName && models.has(key) ? key : dialect.schema(key)
   ])
   const used = macros.filter((name) => known.has(name)).map((name) => [name, true])
   const own = hooks.map((hook, index) => [hook.type, hookOf(hook, { ...site, id: `${site.id}.${index}` })])
@@ -203,8 +216,7 @@ function hookOf({ type, key, act, field, isLate }: HookSpec, { world, id }: Site
     if (isActing && act !== 'answer') {
       const error = new BaseError(id)
       if (act === 'throw') throw error
-      // As a value an error would be an answer here, and in Elysia it is.
-      if (type === 'error') return error
+      if (type !== 'afterHandle') return error
     }
     if (type === 'derive' || type === 'resolve') return { [field]: id }
     if (!isActing || act !== 'answer') return undefined
@@ -213,10 +225,19 @@ function hookOf({ type, key, act, field, isLate }: HookSpec, { world, id }: Site
   const run = (context: Context) => {
     const { f0, f1, response, code } = context
     const sees = { f0, f1, ...(type === 'afterHandle' && { response }), ...(type === 'error' && { code }) }
-    world.log.push(`${id} ${type} ${JSON.stringify(sees)}`)
+    world.log.push(`${id} ${type} ${sorted(sees)}`)
     return isLate ? Promise.resolve().then(() => acts(context)) : acts(context)
   }
   return named(run, `${id} ${type}${isLate ? ' late' : ''} ${key} ${act} ${field}`)
+}
+
+/** The text of a value, with the keys of objects in the order of the alphabet. */
+export function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part
+  )
 }
 
 /** An answer that passes every schema. */

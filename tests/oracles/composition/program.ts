@@ -38,7 +38,8 @@ function writing(text: string): Chain {
       get: (_, name) => {
         if (name === Symbol.toPrimitive || name === 'toString') return () => text
         if (name === IS_CHAIN) return true
-        return (...given: unknown[]) => writing(`${text}\n  .${String(name)}(${given.map(textOf).join(', ')})`)
+        return (...given: unknown[]) =>
+          writing(`${text}\n  .${String(name)}(${given.map(textOf).join(', ')})`)
       }
     }
   )
@@ -57,7 +58,10 @@ function textOf(value: unknown): string {
     return `(group) => ${textOf(inner).replaceAll('\n', '\n  ')}`
   }
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (IS_CHAIN in value || (value as { [IS_CHAIN]?: true })[IS_CHAIN]) return String(value).replaceAll('\n', '\n  ')
+  if (IS_CHAIN in value || (value as { [IS_CHAIN]?: true })[IS_CHAIN])
+    return String(value).replaceAll('\n', '\n  ')
   if ('properties' in value) return `t.Object({ ${Object.keys(value.properties as object)[0]}: t.String() })`
-  return `{ ${Object.entries(value).map(([name, item]) => `${name}: ${textOf(item)}`).join(', ')} }`
+  return `{ ${Object.entries(value)
+    .map(([name, item]) => `${name}: ${textOf(item)}`)
+    .join(', ')} }`
 }

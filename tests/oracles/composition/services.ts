@@ -1,9 +1,12 @@
 /** Trees as services of ours, and what their callers see. */
+
+import { type Middleware, microservice, type ReceivedMessage } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { microservice, type Middleware, type ReceivedMessage } from 'elysia-microservices'
 import { build, type Chain, type Dialect, newSite, type Site, type World } from './build.ts'
+import { byClient, byGateway, type Call } from './callers.ts'
+import { demands, shared } from './schemas.ts'
 import type { Input, Steps } from './tree.ts'
-import { type Way, newEnds } from './ways.ts'
+import { isGateway, newEnds, type Way } from './ways.ts'
 
 interface Service extends Chain {
   message(name: string, handler: unknown, options: object): Service
@@ -24,6 +27,7 @@ export const OURS: Dialect = {
       : (chain as Service)
     ).message(name, handler, options),
   addClass: (chain, as, classes) => (chain as Service).error({ as }, classes),
+  schema: demands,
   prefix: (prefix) => prefix,
   part: (part) => part,
   data: ({ data }) => data
@@ -49,21 +53,19 @@ export async function settled(): Promise<void> {
 export async function ask(
   make: (root: Site) => Chain,
   inputs: readonly Input[],
-  way: Way = 'memory'
+  way: Way = 'memory',
+  dialect = OURS
 ): Promise<Outcomes> {
   const ends = await newEnds(way)
   const service = microservice({ name: 'root', transport: ends.service, logger }) as unknown as Service
-  const site = newSite(OURS, 'part')
+  // The places of one program share their schemas.
+  const site = newSite({ ...dialect, schema: shared(dialect.schema) }, 'part')
   service.use(make(site))
   await service.listen()
   const client: UntypedClient = connect(ends.client() as never)
   try {
-    return await outcomes(site.world, inputs, (pattern, { data, headers }) =>
-      client.request(pattern, data, { headers: headers as Record<string, string> }).then(
-        (value) => ({ value }),
-        ({ code, message, details }) => ({ code, message, details })
-      )
-    )
+    const call = isGateway(way) ? byGateway(client, site.world, way === 'gateway') : byClient(client)
+    return await outcomes(site.world, inputs, call)
   } finally {
     await client.close()
     await service.stop()
@@ -72,11 +74,7 @@ export async function ask(
 }
 
 /** Calls each handler with each input. */
-export async function outcomes(
-  world: World,
-  inputs: readonly Input[],
-  call: (pattern: string, input: Input, id: string) => Promise<unknown>
-): Promise<Outcomes> {
+export async function outcomes(world: World, inputs: readonly Input[], call: Call): Promise<Outcomes> {
   const all: Record<string, Outcome[]> = {}
   for (const { id, pattern } of world.handlers) {
     const own: Outcome[] = []
@@ -84,7 +82,7 @@ export async function outcomes(
     for (const input of inputs) {
       world.log.length = 0
       world.input = input
-      const answer = await call(pattern, input, id)
+      const answer = await call(pattern, input)
       await settled()
       own.push({ answer, ran: [...world.log] })
     }

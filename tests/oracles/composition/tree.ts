@@ -34,7 +34,12 @@ export interface Options {
 }
 
 export type Step =
-  | { readonly do: 'message'; readonly options: Options; readonly isLate: boolean; readonly isWrapped: boolean }
+  | {
+      readonly do: 'message'
+      readonly options: Options
+      readonly isLate: boolean
+      readonly isWrapped: boolean
+    }
   | { readonly do: 'hook'; readonly as: Scope; readonly hook: HookSpec }
   | { readonly do: 'guard'; readonly as: Scope; readonly isStandalone: boolean; readonly options: Options }
   | { readonly do: 'guarded'; readonly options: Options; readonly steps: Steps }
@@ -67,6 +72,8 @@ export interface Wishes {
   readonly kinds: ReadonlySet<Step['do']>
   readonly reach: Reach
   readonly hooks: readonly HookType[]
+  /** Types of hooks that stand in options of handlers and guards; in macros all of `hooks` stand. */
+  readonly inOptions: readonly HookType[]
   readonly codes: readonly string[]
 }
 
@@ -83,6 +90,7 @@ export const ALL: Wishes = {
   ]),
   reach: 'any',
   hooks: HOOKS,
+  inOptions: HOOKS.slice(2),
   codes: ['E0', 'E1', 'E2']
 }
 
@@ -97,15 +105,16 @@ export function newSteps(random: Random, wishes: Wishes, depth: number): Steps {
   const kinds = [...wishes.kinds].filter((kind) => wishes.reach !== 'none' || !REACHING.has(kind))
   // Without handlers there is nothing to see.
   const chosen = [...kinds, 'message', 'message'] as const
-  return Array.from({ length: random.between(1, 7) }, () =>
-    newStep(random, random.of(chosen), wishes, depth)
-  )
+  return Array.from({ length: random.between(1, 7) }, () => newStep(random, random.of(chosen), wishes, depth))
 }
 
 function newStep(random: Random, kind: Step['do'], wishes: Wishes, depth: number): Step {
   const scope = () => random.of<Scope>(WITHIN[wishes.reach])
   const inside = (reach: Reach) => (depth > 0 ? newSteps(random, { ...wishes, reach }, depth - 1) : [])
-  const options = () => newOptions(random, wishes)
+  const options = () => {
+    const hooks = wishes.hooks.filter((type) => kind === 'macro' || wishes.inOptions.includes(type))
+    return newOptions(random, { ...wishes, hooks })
+  }
   switch (kind) {
     case 'message':
       return {

@@ -7,8 +7,16 @@ import { FakeRedisServer, redisBy } from '@elysia-microservices/redis/testing'
 import { tcp } from '@elysia-microservices/tcp'
 import { memory, type Transport } from '@elysia-microservices/transport'
 
-export const WAYS = ['memory', 'rsocket', 'nest', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka'] as const
+const DIRECT = ['memory', 'rsocket', 'nest', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka'] as const
+/** A gateway in each of Elysia's modes, in front of a service in the process. */
+const GATEWAYS = ['gateway', 'gateway with aot: false'] as const
+export const WAYS = [...DIRECT, ...GATEWAYS] as const
 export type Way = (typeof WAYS)[number]
+type Gateway = (typeof GATEWAYS)[number]
+
+export function isGateway(way: Way): way is Gateway {
+  return (GATEWAYS as readonly Way[]).includes(way)
+}
 
 interface Ends {
   readonly service: Transport
@@ -28,11 +36,13 @@ export async function newEnds(way: Way): Promise<Ends> {
     const client = () => ({ host: '127.0.0.1', port: transport.address!.port, protocol: way })
     return { service: transport, client, close() {} }
   }
-  const [transport, server] = byName(way)
+  const [transport, server] = byName(isGateway(way) ? 'memory' : way)
   return { service: transport, client: () => ({ transport }), close: () => server?.stop() }
 }
 
-function byName(way: Exclude<Way, 'rsocket' | 'nest'>): [transport: Transport, server?: FakeServer] {
+function byName(
+  way: Exclude<Way, 'rsocket' | 'nest' | Gateway>
+): [transport: Transport, server?: FakeServer] {
   switch (way) {
     case 'memory':
       return [memory()]

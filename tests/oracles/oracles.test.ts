@@ -1,0 +1,55 @@
+/** Oracles: random compositions against rules without a peer, against Elysia, and against Nest. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { isOnPush } from '@elysia-microservices/test-support'
+import { DIFFERENCES } from './composition/differences.ts'
+import { differ } from './composition/elysia.ts'
+import { KEPT } from './kept.ts'
+import { hunt, replay } from './oracle.ts'
+import { ORACLES } from './oracles.ts'
+
+/** Seconds for new cases of all oracles together. */
+const SECONDS = isOnPush ? 9 : 1_200
+
+describe('an oracle', () => {
+  for (const oracle of ORACLES)
+    it(`finds no difference: ${oracle.name}`, async () => {
+      const lines: string[] = []
+      const print = (line: string) => void lines.push(line)
+      let found = 0
+      for (const { of, given } of KEPT) if (of === oracle.name) found += await replay(oracle, given, print)
+      // The seeds differ from run to run; one that is different is printed, with the smallest case that is.
+      const began = performance.now()
+      const elapsed = () => performance.now() - began
+      found += await hunt(oracle, {
+        from: Math.floor(Math.random() * 2 ** 31),
+        cases: Infinity,
+        isOver: () => elapsed() > (SECONDS * 1_000) / ORACLES.length,
+        elapsed,
+        isFirstEnough: false,
+        print
+      })
+      await oracle.close?.()
+      assert.equal(found, 0, lines.join('\n'))
+    })
+})
+
+describe('a difference from Elysia', () => {
+  for (const difference of DIFFERENCES) {
+    const { name, docs, mode, shows } = difference
+    it(`is there, and is told: ${name}`, async () => {
+      if (docs !== undefined) {
+        const [page, sentence] = docs
+        const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
+        assert.ok(text.includes(sentence), `docs/${page} does not say: ${sentence}`)
+      }
+      // Elysia has changed if this is no difference any more: remove it from the list.
+      const modes = mode === undefined ? (['compiled', 'dynamic'] as const) : [mode]
+      const others = DIFFERENCES.filter((other) => other !== difference)
+      const lines = []
+      for (const one of modes) lines.push(...(await differ(one, shows.steps, [shows.input], others)))
+      assert.notEqual(lines.length, 0)
+    })
+  }
+})
