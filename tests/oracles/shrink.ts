@@ -39,7 +39,7 @@ function candidates(given: unknown): readonly (() => unknown)[] {
       }
       for (const [index, item] of value.entries()) {
         offer(path, (list) => (list as unknown[]).toSpliced(index, 1), sizeOf(item))
-        // What is inside of a part may matter without the part.
+        // The steps inside of a part may matter without the part.
         const inner = Object(item).steps as unknown
         if (Array.isArray(inner)) offer(path, (list) => (list as unknown[]).toSpliced(index, 1, ...inner), 2)
         visit(item, [...path, index])

@@ -40,7 +40,7 @@ export async function askElysia(steps: Steps, inputs: readonly Input[], dialect:
   })
 }
 
-/** What the caller of a service would get. */
+/** The answer as the caller of a service would get it. */
 async function answerOf(response: Response): Promise<unknown> {
   const text = await response.text()
   const value = jsonOf(text)

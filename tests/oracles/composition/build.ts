@@ -1,4 +1,4 @@
-/** Makes a tree into a service of ours, an app of Elysia, or the text of a program: whatever has the methods of a chain. */
+/** Makes a tree into one of our services, an app of Elysia, or the text of a program: whatever has the methods of a chain. */
 import type { HookSpec, HookType, Input, Options, Step, Steps } from './tree.ts'
 
 /** The methods of a chain, without types. */
@@ -22,10 +22,10 @@ export interface Chain {
 type Run = (context: Context) => unknown
 type AddHook = (options: { as: string }, hook: Run) => Chain
 
-/** What handlers and hooks read of their argument. */
+/** The fields that handlers and hooks read of their argument. */
 export type Context = Readonly<Record<string, unknown>>
 
-/** In what a service of ours and an app of Elysia differ. */
+/** The ways in which our services and apps of Elysia differ. */
 export interface Dialect {
   newChain(): Chain
   addHandler(chain: Chain, name: string, handler: Run, options: object, isWrapped: boolean, site: Site): Chain

@@ -1,4 +1,4 @@
-/** Who calls a service: our client, or an HTTP client whose requests a gateway turns into calls. */
+/** The callers of a service: our client, or an HTTP client whose requests become calls of a gateway. */
 import { Elysia } from 'elysia'
 import type { UntypedClient } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'

@@ -1,5 +1,5 @@
 /**
- * Elysia as the oracle: the same tree as a service of ours and as routes of Elysia alone, in both of its modes. Compared
+ * Elysia as the oracle: the same tree as one of our services and as routes of Elysia alone, in both of its modes. Compared
  * are the hooks that ran, their order, what they saw, and the answer.
  */
 import type { Random } from '../../lives/random.ts'

@@ -4,7 +4,7 @@ import { OURS } from './services.ts'
 
 type Part = readonly [name: string, make: (dialect: Dialect) => Chain]
 
-/** The text of services of ours. A hook is named by its place, and by the key of data with which it acts. */
+/** The text of our services. A hook is named by its place, and by the key of data with which it acts. */
 export function programOf(parts: readonly Part[]): string {
   const chains = parts.map(([name, make]) => {
     const dialect: Dialect = {

@@ -1,4 +1,4 @@
-/** Trees as services of ours, and what their callers see. */
+/** Trees as our services, and the answers that their callers get. */
 
 import { type Middleware, microservice, type ReceivedMessage } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
@@ -33,7 +33,7 @@ export const OURS: Dialect = {
   data: ({ data }) => data
 }
 
-/** What a caller sees of one message, and what has run for it. */
+/** The answer to one message, and the hooks and handlers that have run for it. */
 export interface Outcome {
   readonly answer: unknown
   readonly ran: readonly string[]

@@ -24,7 +24,7 @@ export interface HookSpec {
   readonly isLate: boolean
 }
 
-/** What handlers, guards and macros have in common. */
+/** The options that handlers, guards and macros have in common. */
 export interface Options {
   readonly schemas: Schemas
   readonly hooks: readonly HookSpec[]
@@ -67,7 +67,7 @@ export interface Input {
  */
 export type Reach = 'none' | 'local' | 'scoped' | 'any'
 
-/** What a hunt wants, or does not want, to see in its trees. */
+/** The steps that trees may have. */
 export interface Wishes {
   readonly kinds: ReadonlySet<Step['do']>
   readonly reach: Reach
