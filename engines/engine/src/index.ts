@@ -55,7 +55,7 @@ export {
 export { Reconnecting } from './reconnecting.ts'
 export { repeat } from './repeat.ts'
 export { Room } from './room.ts'
-export { newSecret } from './secret.ts'
+export { forgetSecrets, newSecret } from './secret.ts'
 export type { EngineStats } from './server/dialogue-server.ts'
 export { contentOf, patternOf, readableContentOf } from './server/incoming.ts'
 export { OncePerQueue, Subject, Subjects } from './server/subjects.ts'

@@ -28,6 +28,11 @@ export function newSecret(): string {
   return secret
 }
 
+/** For simulations: the next secret comes from new random bytes, as in a new process. */
+export function forgetSecrets(): void {
+  next = random.length
+}
+
 /** Whether a text has 12 letters that may be a secret at a position. */
 export function isSecret(text: string, start: number): boolean {
   for (let at = start; at < start + SECRET_LENGTH; at++) {
