@@ -9,7 +9,7 @@ import { headersOfCopy, type KafkaEvent } from './stored.ts'
 
 /**
  * Stores a copy of an event in a topic of retries, for one group alone.
- * @param due the time of the next attempt, in milliseconds since 1970
+ * @param now milliseconds since 1970 @param pause milliseconds until the next attempt
  * @param isWanted whether the copy is still to be stored
  * @throws {NotStoredError} the copy is not stored
  */
@@ -17,13 +17,15 @@ export function putAside(
   cluster: Cluster,
   group: string,
   event: KafkaEvent,
-  due: number,
+  now: number,
+  pause: number,
   isWanted: () => boolean
 ): Promise<void> {
   const said = {
     [HEADER.group]: group,
     [HEADER.attempts]: String(event.attempt),
-    [HEADER.due]: String(Math.ceil(due))
+    [HEADER.due]: String(Math.ceil(now + pause)),
+    [HEADER.pause]: String(Math.ceil(pause))
   }
   return put(cluster, { name: retryOf(event.pattern, event.attempt) }, copyOf(event, said), isWanted)
 }

@@ -92,7 +92,7 @@ export class Handling {
 
   /** Adds an event that has arrived; it begins with the next `begin`. */
   add(event: KafkaEvent): void {
-    if (event.isFree) this.#waiting.addLater(event, event.due - this.#options.clock.now())
+    if (event.isFree) this.#waiting.addLater(event, event.waits(this.#options.clock.now()))
     else this.#waiting.add(event)
   }
 
@@ -145,7 +145,7 @@ export class Handling {
     // The process is stopping: an ordered event is delivered again at its place.
     if (route.durable.ordered) return
     try {
-      await putAside(cluster(), group, event, clock.now() + delay, () => this.#mayStore(event))
+      await putAside(cluster(), group, event, clock.now(), delay, () => this.#mayStore(event))
       this.done(event)
     } catch (error) {
       if (!this.#mayStore(event)) return

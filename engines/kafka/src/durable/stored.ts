@@ -64,14 +64,23 @@ export class KafkaEvent implements HeldEvent {
   readonly offset: number
   attempt: number
   #key: string | undefined
-  /** The time at which the event may run, in milliseconds since 1970; 0: at once. */
-  readonly due: number
   constructor(source: Source, fetched: Fetched) {
     this.source = source
     this.fetched = fetched
     this.offset = fetched.offset
     this.attempt = this.isFree ? 1 + countIn(fetched.header(HEADER.attempts)) : 1
-    this.due = this.isFree ? countIn(fetched.header(HEADER.due)) : 0
+  }
+
+  /**
+   * Milliseconds until the event may run.
+   * @param now milliseconds since 1970; if this clock is behind the clock by which the event was put aside, the event
+   * waits no longer than its whole pause
+   */
+  waits(now: number): number {
+    if (!this.isFree) return 0
+    const pause = this.fetched.header(HEADER.pause)
+    const left = countIn(this.fetched.header(HEADER.due)) - now
+    return pause === undefined ? left : Math.min(left, countIn(pause))
   }
 
   /** Whether the event is retried or redriven: such an event may run out of order. */

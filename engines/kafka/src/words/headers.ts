@@ -25,6 +25,8 @@ export const HEADER = {
   group: 'elysia-group',
   attempts: 'elysia-attempts',
   due: 'elysia-due',
+  /** Milliseconds between the failure of an attempt and the next attempt. */
+  pause: 'elysia-pause',
   position: 'elysia-position',
   /** Of a dead letter: why the event failed, and which parts were left out because the record was too large. */
   reason: 'elysia-reason',

@@ -116,21 +116,23 @@ export class Pauses {
    * @throws {NotStoredError} RabbitMQ has not stored the copy
    */
   put(event: RabbitEvent, delay: number): Promise<void> {
-    return this.#copy(event, Math.ceil(this.#init.clock.now() + delay), { [HEADER.failed]: event.attempt })
+    return this.#copy(event, delay, { [HEADER.failed]: event.attempt })
   }
 
-  #copy(event: RabbitEvent, due: number, said: Readonly<Record<string, number>> = {}): Promise<void> {
-    const queue = due - this.#init.clock.now() > LONGEST_HELD ? this.#long : this.#short
-    const options = event.copyWith({ ...said, [HEADER.due]: due })
+  #copy(event: RabbitEvent, delay: number, said: Readonly<Record<string, number>> = {}): Promise<void> {
+    const queue = delay > LONGEST_HELD ? this.#long : this.#short
+    const pause = Math.ceil(delay)
+    const due = Math.ceil(this.#init.clock.now()) + pause
+    const options = event.copyWith({ ...said, [HEADER.due]: due, [HEADER.pause]: pause })
     return this.#init.copies().put(this.#init.group, queue, event.message.content, options)
   }
 
   #hold(event: RabbitEvent, least = 0): void {
     if (this.#isStopped) return
-    const left = Math.max(least, event.due - this.#init.clock.now())
+    const left = Math.max(least, event.waits(this.#init.clock.now()))
     const cancel = this.#init.clock.after(Math.min(left, LONGEST_HELD), () => {
       this.#held.delete(cancel)
-      const moving = this.#move(event, left <= LONGEST_HELD)
+      const moving = this.#move(event, left - LONGEST_HELD)
       this.#moving.add(moving)
       void moving.then(() => this.#moving.delete(moving))
     })
@@ -140,13 +142,15 @@ export class Pauses {
   /**
    * Moves an event to another queue. If the process is killed in between, the event is in both queues: it may run
    * twice, but is never lost.
+   * @param left milliseconds until it is due; 0 or less: now
    */
-  async #move(event: RabbitEvent, isDue: boolean): Promise<void> {
+  async #move(event: RabbitEvent, left: number): Promise<void> {
     const { group, pattern, what, copies, logger } = this.#init
-    const { due, message, deliveries, tag } = event
+    const { message, deliveries, tag } = event
     try {
-      if (isDue) await copies().put(group, queueOfGroup(group, pattern), message.content, event.copyWith({}))
-      else await this.#copy(event, due)
+      if (left <= 0)
+        await copies().put(group, queueOfGroup(group, pattern), message.content, event.copyWith({}))
+      else await this.#copy(event, left)
       deliveries.acknowledge(tag)
       this.#isFailing = false
     } catch (error) {

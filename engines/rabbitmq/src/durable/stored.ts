@@ -26,6 +26,8 @@ export const HEADER = {
   failed: 'x-elysia-failed',
   /** The time of the next attempt, in milliseconds since 1970. */
   due: 'x-elysia-due',
+  /** Milliseconds that were left until then when the event was put aside. */
+  pause: 'x-elysia-pause',
   reason: 'x-elysia-reason',
   attempts: 'x-elysia-attempts',
   pattern: 'x-elysia-pattern'
@@ -106,8 +108,15 @@ export class RabbitEvent implements HeldEvent {
     return this.failed + this.deliveredBefore > 0
   }
 
-  get due(): number {
-    return countIn(given(this.message.properties.headers)[HEADER.due])
+  /**
+   * Milliseconds until the next attempt.
+   * @param now milliseconds since 1970; if this clock is behind the clock by which the event was put aside, the event
+   * waits no longer than it was to wait then
+   */
+  waits(now: number): number {
+    const headers = given(this.message.properties.headers)
+    const left = countIn(headers[HEADER.due]) - now
+    return headers[HEADER.pause] === undefined ? left : Math.min(left, countIn(headers[HEADER.pause]))
   }
 
   get headers(): MessageHeaders | undefined {
