@@ -179,7 +179,10 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     this.#options.rounds.remove(this.#watch)
     this.#early.stop()
     const { released, ended } = this.#worker.stop()
-    const waiting = [...released, ...this.#early.end()]
+    const early = this.#early.end()
+    // They were not given to the worker, and so not compared with what other processes have stored.
+    for (const event of early) if (this.#handling.isInOrder(event)) this.#handling.runs.came(event)
+    const waiting = [...released, ...early]
     const lost = waiting.filter(({ isOnlyHere }) => isOnlyHere).length
     if (lost > 0)
       this.#options.logger.error(
@@ -194,7 +197,7 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     const left = this.leave()
     for (const event of waiting) this.#handling.retry(event, 0)
     await left
-    await Promise.all([this.#unpin(), this.#noteUnbegun(released), ended.then(() => this.#watch.leave())])
+    await Promise.all([this.#unpin(), this.#noteUnbegun(waiting), ended.then(() => this.#watch.leave())])
   }
 
   /** The next process is not to take deliveries to this one for attempts. */
