@@ -51,7 +51,9 @@ export class Rest {
     this.#timer.unref?.()
   }
 
+  /** Ends the rest. None begins until a further request is sent, also if the last one is answered now. */
   stop(): void {
     clearTimeout(this.#timer)
+    this.#isWoken = true
   }
 }
