@@ -4,10 +4,14 @@ import type { ServerTransport, Transport } from '@elysia-microservices/transport
 import type { Elysia } from 'elysia'
 import { WebSocketClient } from './client/client.ts'
 import { checked, type WebSocketClientOptions } from './client/connect.ts'
-import { type WebSocketOptions, webSocketOptions } from './options.ts'
+import { type CheckedOptions, type WebSocketOptions, webSocketOptions } from './options.ts'
 import { WebSocketDoor } from './server/door.ts'
 import { Exposed } from './server/exposed.ts'
 import { pluginOf } from './websocket.ts'
+
+export type { WebSocketDoor as Door } from './server/door.ts'
+export type { RawListener } from './server/server-socket.ts'
+export { subprotocolOf, TURNS } from './wire/messages.ts'
 
 /** An app that listens. */
 export interface ListeningApp {
@@ -24,6 +28,18 @@ class Everything extends Exposed {
   override takes(): boolean {
     return true
   }
+}
+
+/** A door behind which all handlers are exposed. */
+export function openDoor(options: Omit<WebSocketOptions, 'expose'> = {}): WebSocketDoor {
+  const checked = webSocketOptions({ ...options, expose: ['>'] })
+  return doorOf(checked)
+}
+
+function doorOf(options: CheckedOptions): WebSocketDoor {
+  return new WebSocketDoor(options, {
+    newService: (dispatcher) => new Everything(options.expose, dispatcher)
+  })
 }
 
 /**
@@ -44,9 +60,7 @@ export function webSocketTransport(
     },
     server(context): ServerTransport {
       const options = webSocketOptions({ ...serverOptions, expose: ['>'] })
-      const door = new WebSocketDoor(options, {
-        newService: (dispatcher) => new Everything(options.expose, dispatcher)
-      })
+      const door = doorOf(options)
       const server = door.newServer(context)
       let app: ListeningApp | undefined
       return {

@@ -86,6 +86,8 @@ export class WebSocketDoor {
   /** The figures that were told in this turn of the event loop. */
   #stats: WebSocketStats | undefined
   readonly #services = new Set<Exposed>()
+  /** Services whose clients' connections drain. */
+  readonly #stopping = new Set<Exposed>()
   /** The servers of services that have not started yet. */
   readonly #starting = new Set<ServerTransport>()
   #isComplete = false
@@ -153,7 +155,10 @@ export class WebSocketDoor {
       },
       stop: async (options) => {
         this.#starting.delete(server)
-        if (service !== undefined && this.#services.delete(service)) await this.#drain(options)
+        if (service === undefined || !this.#services.delete(service)) return
+        this.#stopping.add(service)
+        await this.#drain(options)
+        this.#stopping.delete(service)
       },
       stats: () => this.stats()
     }
@@ -215,7 +220,7 @@ export class WebSocketDoor {
     this.#resumable?.endWaiting()
   }
 
-  readonly #dispatcher = dispatcherOf(this.#services)
+  readonly #dispatcher = dispatcherOf(this.#services, this.#stopping)
 
   // ── connections ──────────────────────────────────────────────────────────────────────────────────────
 

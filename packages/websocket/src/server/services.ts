@@ -9,8 +9,12 @@ import type { Exposed } from './exposed.ts'
  */
 export type Admits = (upgrade: Upgrade) => Promise<string | undefined>
 
-/** A dispatcher of all services that are in the set when a message arrives. */
-export function dispatcherOf(services: ReadonlySet<Exposed>): Dispatcher {
+/**
+ * A dispatcher of all services that are in the set when a message arrives.
+ * @param stopping services that stop: requests for them are refused, but their clients have sent events without
+ * knowing of it, so they still handle these
+ */
+export function dispatcherOf(services: ReadonlySet<Exposed>, stopping: ReadonlySet<Exposed>): Dispatcher {
   return {
     routes: () => [...services].flatMap(({ dispatcher }) => dispatcher.routes()),
     request(message) {
@@ -18,7 +22,7 @@ export function dispatcherOf(services: ReadonlySet<Exposed>): Dispatcher {
       throw PatternNotFoundError.of(message.pattern)
     },
     event(message) {
-      const those = [...services].filter((service) => service.takes(message))
+      const those = [...services, ...stopping].filter((service) => service.takes(message))
       if (those.length === 0) throw PatternNotFoundError.of(message.pattern)
       if (those.length === 1) return (those[0] as Exposed).dispatcher.event(message)
       return Promise.all(those.map(async ({ dispatcher }) => dispatcher.event(message))).then(() => {})
