@@ -1,6 +1,6 @@
 /** The calls and events of a life, each written down with its outcome. */
 import type { UntypedStoringClient } from 'elysia-microservices/client'
-import { MOST_VALUES, type Payload } from './handlers.ts'
+import { answerTo, MOST_VALUES, type Payload } from './handlers.ts'
 import type { Ledger } from './ledger.ts'
 import type { Step } from './plan.ts'
 import { type World, wait } from './world.ts'
@@ -47,7 +47,8 @@ export class Calls {
         for (let n = 0; n < step.times; n++) this.#emit(step)
         return
       case 'publish':
-        for (let n = 0; n < step.times; n++) this.#publish(step)
+        for (let n = 0; n < step.times; n++)
+          this.#publish(step, step.to[n % step.to.length] as 'kept' | 'filed')
     }
   }
 
@@ -56,7 +57,7 @@ export class Calls {
   }
 
   #payload(id: string, parts: Partial<Payload> = {}): Payload {
-    return { id, takes: 0, values: 0, order: 0, key: '', failures: 0, ...parts }
+    return { id, takes: 0, values: 0, order: 0, key: '', failures: 0, failing: 'error', ...parts }
   }
 
   #request(step: Step & { do: 'request' }): void {
@@ -69,13 +70,14 @@ export class Calls {
     const after = step.abort > 0 ? step.abort : isNever ? 2_000 : 0
     if (after > 0) this.#world.after(after, () => abort.abort())
     client
-      .request(step.work, this.#payload(id, { takes: step.takes }), {
+      .request(step.work, this.#payload(id, { takes: step.takes, ...filled(step) }), {
         signal: abort.signal,
         idempotent: step.idempotent
       })
       .then(
         (answer) => {
-          if (answer !== id) this.#ledger.breaks(`request ${id} was answered with ${String(answer)}`)
+          if (answer !== answerTo(id, step.size))
+            this.#ledger.breaks(`request ${id} was answered with ${String(answer).slice(0, 50)}`)
           this.#ledger.settled(id, 'answered')
         },
         (error) => this.#ledger.settled(id, `failed ${error?.code}`, error)
@@ -118,7 +120,7 @@ export class Calls {
       for (let n = 0; n < step.values; n++) {
         if (step.pause > 0) await wait(step.pause)
         if (!ledger.pulls('the input of a channel')) return
-        yield { id, n }
+        yield { id, n, ...filled(step) }
       }
     }
     const call = async () => {
@@ -144,19 +146,20 @@ export class Calls {
     if (client === undefined) return
     const id = this.#id('emit')
     const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`, '', 0)
-    this.#kept(kept, client.emit('noted', this.#payload(id, { takes: step.takes })))
+    this.#kept(kept, client.emit('noted', this.#payload(id, { takes: step.takes, ...filled(step) })))
   }
 
-  #publish(step: Step & { do: 'publish' }): void {
+  #publish(step: Step & { do: 'publish' }, pattern: 'kept' | 'filed'): void {
     const client = this.#clientOf(step.client)
     if (client === undefined) return
     const id = this.#id('publish')
     const order = ++this.#orders
-    // Order is a promise to one publisher, so each has keys of its own.
-    const key = `key-${step.client}-${order % step.keys}`
+    // Order is a promise to one publisher and to one group of a pattern, so each has keys of its own.
+    const key = `${pattern}-${step.client}-${order % step.keys}`
     const kept = this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, key, order)
-    const data = this.#payload(id, { takes: step.takes, failures: step.failures, order, key })
-    this.#kept(kept, client.publish('kept', data, { id, key }))
+    const { takes, failures, failing } = step
+    const data = this.#payload(id, { takes, failures, failing, order, key })
+    this.#kept(kept, client.publish(pattern, data, step.hasId ? { id, key } : { key }))
   }
 
   #kept(kept: ReturnType<Ledger['keeps']>, promise: Promise<unknown>): void {
@@ -172,4 +175,9 @@ export class Calls {
       }
     )
   }
+}
+
+/** A text of the size that a step asks for, as the field of some data. */
+function filled({ size }: { readonly size: number }): { readonly fill?: string } {
+  return size === 0 ? {} : { fill: 'x'.repeat(size) }
 }

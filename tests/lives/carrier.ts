@@ -6,15 +6,17 @@ import { FakeRabbitServer, rabbitmqBy } from '@elysia-microservices/rabbitmq/tes
 import { FakeRedisServer, redisBy } from '@elysia-microservices/redis/testing'
 import { tcp } from '@elysia-microservices/tcp'
 import { memory, type Transport } from '@elysia-microservices/transport'
+import { openDoor } from '@elysia-microservices/websocket/testing'
 import { Net } from './net.ts'
-import type { Config } from './plan.ts'
+import type { Config, Options } from './plan.ts'
+import { overWebSockets, strangerOf } from './websocket.ts'
 import type { World } from './world.ts'
 
 const PORT = 4_000
 
 export interface Carrier {
-  /** The transport of a new service. */
-  service(name: string): Transport
+  /** The transport of a new service, the nth of its name. */
+  service(name: string, n: number, options?: Partial<Options>): Transport
   /** The transport of a new client. */
   client(name: string): Transport
   cut?(client: string): void
@@ -46,6 +48,8 @@ export function carrierOf(config: Config, world: World): Carrier {
     case 'rsocket':
     case 'nest':
       return overSockets(config, world)
+    case 'websocket':
+      return overPages(config, world)
     case 'memory': {
       const shared = memory()
       return { service: () => shared, client: () => shared, left: () => '' }
@@ -110,27 +114,50 @@ function overServer(world: World, server: FakeServer, transport: (port: number) 
 function overSockets(config: Config, world: World): Carrier {
   const net = new Net(world)
   net.delay = config.delay
-  const { resume, lease, inFlight, inFlightPerConnection } = config
+  const { resume, lease, services, connections } = config
   const isNest = config.carrier === 'nest'
-  const place = (name: string) => ({ host: '127.0.0.1', port: PORT, sockets: net.runtime(name) })
+  const url = Array.from({ length: services }, (_, n) => `tcp://127.0.0.1:${PORT + n}`)
   return {
-    service: () =>
+    service: (_name, n, { inFlight, inFlightPerConnection } = config) =>
       tcp({
-        ...place('service'),
+        host: '127.0.0.1',
+        port: PORT + n,
+        sockets: net.runtime('service'),
         limits: { inFlight: inFlight || false, inFlightPerConnection: inFlightPerConnection || false },
         rsocket: { resume }
       } as Parameters<typeof tcp>[0]),
     client: (name) =>
       tcp({
-        ...place(name),
+        url,
+        connections,
+        sockets: net.runtime(name),
         ...(isNest ? { protocol: 'nest' } : { rsocket: { resume, lease } })
-      } as Parameters<typeof tcp>[0]),
-    cut: (client) => net.cut(client),
-    freeze: (client, milliseconds) => net.freeze(client, milliseconds),
-    stranger: (bytes) => {
+      } as object as Parameters<typeof tcp>[0]),
+    ...faultsOf(net, world, (bytes) => bytes)
+  }
+}
+
+function overPages(config: Config, world: World): Carrier {
+  const net = new Net(world)
+  const { resume, lease } = config
+  net.delay = config.delay
+  const end = (name: string, _n = 0, { inFlightPerConnection }: Partial<Options> = config) => {
+    const limits = inFlightPerConnection ? { inFlightPerConnection } : {}
+    const newDoor = () => openDoor({ resume, limits })
+    return overWebSockets(world, name, { net, port: PORT, resume, lease, newDoor })
+  }
+  return { service: end, client: (name) => end(name), ...faultsOf(net, world, strangerOf) }
+}
+
+function faultsOf(net: Net, world: World, saidBy: (bytes: Uint8Array) => Uint8Array) {
+  return {
+    cut: (client: string) => net.cut(client),
+    freeze: (client: string, milliseconds: number) => net.freeze(client, milliseconds),
+    stranger: (bytes: Uint8Array) => {
       const socket = net.stranger(PORT, { data() {}, eof() {}, drain() {}, close() {} })
       if (socket === undefined) return
-      socket.writeBytes(bytes, bytes.length)
+      const said = saidBy(bytes)
+      socket.writeBytes(said, said.length)
       world.after(1_000, () => socket.destroy())
     },
     left: () => {

@@ -1,9 +1,10 @@
 /** The service of a life: handlers of every kind, which write down what they do. */
 import type { Transport } from '@elysia-microservices/transport'
-import { type Message, microservice } from 'elysia-microservices'
+import { type Message, type Microservice, microservice, RetryLater } from 'elysia-microservices'
+import { callsTo } from 'elysia-microservices/client'
 import { interval, map, range, take } from 'rxjs'
 import type { Ledger } from './ledger.ts'
-import { type Config, REDRIVES, STORES } from './plan.ts'
+import { type Config, type Failing, type Options, REDRIVES, STORES } from './plan.ts'
 import { wait } from './world.ts'
 
 /** Attempts after which a durable event is a dead letter, if dead letters can be given back. */
@@ -19,21 +20,63 @@ export interface Payload {
   readonly order: number
   readonly key: string
   readonly failures: number
+  readonly failing: Failing
+  readonly fill?: string
 }
 
-export type Service = ReturnType<typeof serviceOf>
+export interface Service extends Pick<ReturnType<typeof serviceOf>, 'stop' | 'stats'> {
+  listen(): Promise<unknown>
+}
 
-export function serviceOf(transport: Transport, config: Config, ledger: Ledger) {
+/** The answer of a request. */
+export const answerTo = (id: string, size: number) => (size === 0 ? id : `${id}${'y'.repeat(size)}`)
+
+const answer = ({ id, fill }: Payload) => answerTo(id, fill?.length ?? 0)
+
+/** The service of a client, which its own service calls back. */
+export function pageOf(ledger: Ledger) {
+  return microservice({ logger: ledger.logger }).message('echo', ({ data }: Message<Payload>) => answer(data))
+}
+
+export const WORLD = 'world'
+export const OTHER = 'other'
+
+/** A service of another name than the world's, which handles the same events, and shares a request. */
+export function otherOf(transport: Transport, config: Config, ledger: Ledger) {
+  const service = microservice({ name: OTHER, transport, logger: ledger.logger }).event(
+    'noted',
+    ({ data }: Message<Payload>) => ledger.did(ledger.emitted, OTHER, data.id)
+  )
+  // RabbitMQ and Kafka have a queue of requests for each name.
+  if (config.carrier !== 'rabbitmq' && config.carrier !== 'kafka')
+    service.message('echo', ({ data }: Message<Payload>) => {
+      ledger.ran(data.id)
+      return answer(data)
+    })
+  addDurable(service, OTHER, config, ledger)
+  return service
+}
+
+export function serviceOf(
+  transport: Transport,
+  config: Config,
+  ledger: Ledger,
+  options: Partial<Options> = {}
+) {
   const { logger } = ledger
-  const service = microservice({ name: 'world', transport, logger })
+  const service = microservice({ name: WORLD, transport, logger })
     .message('echo', ({ data }: Message<Payload>) => {
       ledger.ran(data.id)
-      return data.id
+      return answer(data)
     })
     .message('wait', async ({ data }: Message<Payload>) => {
       ledger.ran(data.id)
       await wait(data.takes)
-      return data.id
+      return answer(data)
+    })
+    .message('back', async ({ data, peer }: Message<Payload>) => {
+      ledger.ran(data.id)
+      return callsTo(peer).request('echo', data)
     })
     .message('fail', async ({ data }: Message<Payload>) => {
       ledger.ran(data.id)
@@ -86,29 +129,41 @@ export function serviceOf(transport: Transport, config: Config, ledger: Ledger) 
       }
     })
     .event('noted', async ({ data }: Message<Payload>) => {
-      ledger.note(`noted ${data?.id}`)
-      const one = ledger.emitted.get(data?.id)
-      if (one !== undefined) one.done++
+      // Strangers send events without data.
+      if (data?.id !== undefined) ledger.did(ledger.emitted, WORLD, data.id)
       if (data?.takes > 0) await wait(data.takes)
     })
-  if (!STORES.has(config.carrier)) return service
-  return service.event(
-    'kept',
-    async ({ data, delivery }: Message<Payload>) => {
-      const { attempt = 1 } = delivery ?? {}
-      const runs = ledger.begins(data.id, attempt, config.ordered)
-      if (data.takes > 0) await wait(data.takes)
-      if (runs <= data.failures) throw new RangeError('A durable handler of the test has failed')
-      const kept = ledger.published.get(data.id)
-      if (kept !== undefined) kept.done++
-      ledger.note(`kept ${data.id}`)
-    },
-    {
-      durable: {
-        ordered: config.ordered,
-        start: config.carrier === 'rabbitmq' ? 'new' : 'all',
-        retry: { attempts: REDRIVES.has(config.carrier) ? ATTEMPTS : 20, minDelay: 50, maxDelay: 1_000 }
-      }
-    }
-  )
+  addDurable(service, WORLD, config, ledger, options)
+  return service
+}
+
+/** Adds the durable handlers, or only the first of them, if the carrier stores events. */
+function addDurable(
+  service: object,
+  group: string,
+  { ordered, carrier }: Config,
+  ledger: Ledger,
+  { concurrency = 16, attempts = REDRIVES.has(carrier) ? ATTEMPTS : 20, files = true }: Partial<Options> = {}
+): void {
+  if (!STORES.has(carrier)) return
+  const durable = {
+    ordered,
+    concurrency,
+    start: carrier === 'rabbitmq' ? ('new' as const) : ('all' as const),
+    retry: { attempts: REDRIVES.has(carrier) ? attempts : 20, minDelay: 50, maxDelay: 1_000 }
+  }
+  for (const pattern of files ? ['kept', 'filed'] : ['kept'])
+    (service as Microservice).event(
+      pattern,
+      async ({ data, delivery }: Message<Payload>) => {
+        const runs = ledger.begins(group, data.id, delivery?.attempt ?? 1, ordered)
+        if (data.takes > 0) await wait(data.takes)
+        if (runs <= data.failures)
+          throw data.failing === 'later'
+            ? new RetryLater(50)
+            : new RangeError('A durable handler of the test has failed')
+        ledger.did(ledger.published, group, data.id)
+      },
+      { durable }
+    )
 }

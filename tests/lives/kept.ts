@@ -11,6 +11,8 @@ const PLAIN: Config = {
   carrier: 'rsocket',
   clients: 1,
   services: 1,
+  hasOther: false,
+  connections: 1,
   delay: 0,
   resume: false,
   lease: false,
@@ -21,6 +23,105 @@ const PLAIN: Config = {
 }
 
 export const KEPT: readonly Kept[] = [
+  {
+    fault: 'Over Kafka an event that had failed waited for hours when the wall clock had stepped back',
+    seed: 1,
+    plan: {
+      config: { ...PLAIN, carrier: 'kafka' },
+      steps: [
+        {
+          at: 0,
+          do: 'publish',
+          client: 0,
+          to: ['kept'],
+          hasId: false,
+          times: 1,
+          keys: 1,
+          takes: 0,
+          failures: 2,
+          failing: 'error'
+        },
+        { at: 30, do: 'hop', by: -600_000 }
+      ]
+    }
+  },
+  {
+    fault: 'Over RabbitMQ an event that had failed waited for hours when the wall clock had stepped back',
+    seed: 1,
+    plan: {
+      config: { ...PLAIN, carrier: 'rabbitmq' },
+      steps: [
+        {
+          at: 0,
+          do: 'publish',
+          client: 0,
+          to: ['kept'],
+          hasId: false,
+          times: 1,
+          keys: 1,
+          takes: 0,
+          failures: 2,
+          failing: 'error'
+        },
+        { at: 20, do: 'away', for: 1_000 },
+        { at: 30, do: 'hop', by: -600_000 }
+      ]
+    }
+  },
+  {
+    fault:
+      'A process of Redis that had stopped asked again, half a minute later, when the last answer had been on its way',
+    seed: 1,
+    plan: {
+      config: { ...PLAIN, carrier: 'redis', services: 2, ordered: true },
+      steps: [{ at: 0, do: 'restart', service: 1, for: 1, times: 2 }]
+    }
+  },
+  {
+    fault: 'Over NATS an event became a dead letter that had never run, after thirty restarts',
+    seed: 990,
+    plan: {
+      config: { ...PLAIN, carrier: 'nats', ordered: true },
+      steps: [
+        { at: 453, do: 'restart', service: 0, for: 1, times: 30 },
+        {
+          at: 0,
+          do: 'publish',
+          client: 0,
+          to: ['kept', 'filed'],
+          hasId: false,
+          times: 1,
+          keys: 1,
+          takes: 0,
+          failures: 0,
+          failing: 'error'
+        }
+      ]
+    }
+  },
+  {
+    fault: 'Events that clients of a WebSocket had sent were refused by a service that stopped',
+    seed: 5_064,
+    plan: {
+      config: { ...PLAIN, carrier: 'websocket' },
+      steps: [
+        {
+          at: 0,
+          do: 'request',
+          client: 0,
+          work: 'never',
+          takes: 0,
+          times: 1,
+          idempotent: false,
+          size: 0,
+          abort: 0
+        },
+        { at: 0, do: 'freeze', client: 0, for: 3_000 },
+        { at: 0, do: 'emit', client: 0, times: 1, takes: 0, size: 0 },
+        { at: 0, do: 'restart', service: 0, for: 1, times: 1 }
+      ]
+    }
+  },
   {
     fault: 'A service that was connecting when its RabbitMQ server was lost ended its process',
     seed: 12,
@@ -47,10 +148,21 @@ export const KEPT: readonly Kept[] = [
           takes: 2_367,
           times: 4,
           idempotent: false,
+          size: 0,
           abort: 0
         },
-        { at: 0, do: 'emit', client: 0, times: 3, takes: 1 },
-        { at: 1, do: 'request', client: 0, work: 'echo', takes: 0, times: 1, idempotent: false, abort: 0 }
+        { at: 0, do: 'emit', client: 0, times: 3, takes: 1, size: 0 },
+        {
+          at: 1,
+          do: 'request',
+          client: 0,
+          work: 'echo',
+          takes: 0,
+          times: 1,
+          idempotent: false,
+          size: 0,
+          abort: 0
+        }
       ]
     }
   },
@@ -60,7 +172,17 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, clients: 2, delay: 30 },
       steps: [
-        { at: 0, do: 'request', client: 1, work: 'echo', takes: 0, times: 1, idempotent: false, abort: 22 },
+        {
+          at: 0,
+          do: 'request',
+          client: 1,
+          work: 'echo',
+          takes: 0,
+          times: 1,
+          idempotent: false,
+          size: 0,
+          abort: 22
+        },
         { at: 23, do: 'stream', client: 0, source: 'observable', values: 0, take: 1, pause: 0 }
       ]
     }
@@ -72,7 +194,7 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, clients: 3, delay: 30, resume: true },
       steps: [
-        { at: 0, do: 'emit', client: 1, times: 1, takes: 0 },
+        { at: 0, do: 'emit', client: 1, times: 1, takes: 0, size: 0 },
         { at: 15, do: 'cut', client: 1 }
       ]
     }

@@ -21,8 +21,16 @@ interface Kept {
   isPromised: boolean
   /** Whether it may have happened although nobody was promised it. */
   mayHaveRun: boolean
-  begun: number
-  done: number
+  /** How often its handlers of each group have begun, and how often they have done it. */
+  readonly begun: Map<string, number>
+  readonly done: Map<string, number>
+}
+
+const countOf = (counts: Map<string, number>, group: string) => counts.get(group) ?? 0
+const countUp = (counts: Map<string, number>, group: string) => {
+  const count = countOf(counts, group) + 1
+  counts.set(group, count)
+  return count
 }
 
 export class Ledger {
@@ -39,11 +47,14 @@ export class Ledger {
   #turn = 0
   #pulls = 0
   readonly #turns: () => number
+  /** The names of the services, which are those of their groups. */
+  readonly groups: readonly string[]
   /** The keys of durable events whose order of first runs is looked at: the last order that began. */
   readonly #begun = new Map<string, number>()
 
-  constructor(turns: () => number) {
+  constructor(turns: () => number, groups: readonly string[]) {
     this.#turns = turns
+    this.groups = groups
   }
 
   breaks(promise: string): void {
@@ -101,8 +112,8 @@ export class Ledger {
       order,
       isPromised: false,
       mayHaveRun: true,
-      begun: 0,
-      done: 0
+      begun: new Map<string, number>(),
+      done: new Map<string, number>()
     }
     list.set(id, kept)
     return kept
@@ -114,17 +125,35 @@ export class Ledger {
     else kept.mayHaveRun = this.#errorOf(kept.what, error)
   }
 
-  /** A durable event begins: its first run must keep the order of its key. @returns its runs, with this one */
-  begins(id: string, attempt: number, isOrdered: boolean): number {
+  /**
+   * A durable event begins: its first run must keep the order of its key.
+   * @returns its runs in this group, with this one
+   */
+  begins(group: string, id: string, attempt: number, isOrdered: boolean): number {
     const kept = this.published.get(id)
     if (kept === undefined) return Infinity
     this.note(`begin ${id} ${attempt}`)
-    kept.begun++
-    if (!isOrdered || kept.begun > 1) return kept.begun
-    const last = this.#begun.get(kept.key) ?? -1
+    const runs = countUp(kept.begun, group)
+    if (!isOrdered || runs > 1) return runs
+    const key = `${group} ${kept.key}`
+    const last = this.#begun.get(key) ?? -1
     if (kept.order < last) this.breaks(`${kept.what} began after a later event of its key`)
-    this.#begun.set(kept.key, Math.max(last, kept.order))
-    return kept.begun
+    this.#begun.set(key, Math.max(last, kept.order))
+    return runs
+  }
+
+  /** An event was handled by a service. */
+  did(list: Map<string, Kept>, group: string, id: string): void {
+    this.note(`done ${group} ${id}`)
+    const kept = list.get(id)
+    if (kept !== undefined) countUp(kept.done, group)
+  }
+
+  /** Whether all events whose storing was promised were handled by all groups. */
+  isAllHandled(): boolean {
+    for (const { isPromised, done } of this.published.values())
+      if (isPromised && !this.groups.every((group) => done.has(group))) return false
+    return true
   }
 
   get logger() {
@@ -147,21 +176,22 @@ export class Ledger {
       if (call.mayHaveRun === false && call.runs > 0)
         this.breaks(`${call.what} ran, and its error says that it has not`)
     }
-    for (const one of this.emitted.values()) {
-      if (one.done > 1 && !mayRepeat) this.breaks(`${one.what} was handled ${one.done} times`)
-      if (one.done > 0 && !one.isPromised && !one.mayHaveRun)
-        this.breaks(`${one.what} was handled, and its error says that it was not`)
+    for (const group of this.groups) this.#auditGroup(group, mayLose, mayRepeat)
+  }
+
+  #auditGroup(group: string, mayLose: boolean, mayRepeat: boolean): void {
+    for (const one of [...this.emitted.values(), ...this.published.values()]) {
+      const done = countOf(one.done, group)
+      if (done > 1 && !mayRepeat) this.breaks(`${one.what} was handled ${done} times`)
+      if (done > 0 && !one.isPromised && !one.mayHaveRun)
+        this.breaks(`${one.what} was handled, and its error says that it was not sent or stored`)
     }
-    const lost = [...this.emitted.values()].filter(({ isPromised, done }) => isPromised && done === 0)
+    const lost = [...this.emitted.values()].filter(({ isPromised, done }) => isPromised && !done.has(group))
     if (lost.length > this.refused && !mayLose)
       this.breaks(
         `${lost.length} events were promised and never handled, and ${this.refused} were refused: ${lost[0]?.what} and others`
       )
-    for (const one of this.published.values()) {
-      if (one.isPromised && one.done === 0) this.breaks(`${one.what} was stored, and never handled`)
-      if (one.done > 1 && !mayRepeat) this.breaks(`${one.what} was handled ${one.done} times`)
-      if (one.done > 0 && !one.isPromised && !one.mayHaveRun)
-        this.breaks(`${one.what} was handled, and its error says that it was not stored`)
-    }
+    for (const one of this.published.values())
+      if (one.isPromised && !one.done.has(group)) this.breaks(`${one.what} was stored, and never handled`)
   }
 }

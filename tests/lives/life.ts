@@ -1,12 +1,13 @@
 /** One life: services and clients are made, the steps of a plan happen, and in the end all promises are looked at. */
 
+import { forgetSecrets } from '@elysia-microservices/engine'
 import { forgetQueues } from '@elysia-microservices/rsocket/testing'
 import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import { Calls, isCall } from './calls.ts'
 import { type Carrier, carrierOf } from './carrier.ts'
-import { type Service, serviceOf } from './handlers.ts'
+import { OTHER, otherOf, type Payload, pageOf, type Service, serviceOf, WORLD } from './handlers.ts'
 import { Ledger } from './ledger.ts'
-import { ENGINES, type Plan, REDRIVES, type Step } from './plan.ts'
+import { ENGINES, type Options, type Plan, REDRIVES, RSOCKETS, SOCKETS, STORES, type Step } from './plan.ts'
 import { type World, wait } from './world.ts'
 
 /** Milliseconds in peace after which nothing may wait any more. */
@@ -27,6 +28,7 @@ export interface Verdict {
 /** Lives a plan. @param seed decides the order of what is due at the same moment */
 export async function live(world: World, plan: Plan, seed: number): Promise<Verdict> {
   forgetQueues()
+  forgetSecrets()
   world.begin(seed)
   const life = new Life(world, plan)
   await life.run()
@@ -51,6 +53,7 @@ class Life {
   readonly #calls: Calls
   readonly #clients: (Client | undefined)[] = []
   readonly #services: (Service | undefined)[] = []
+  #other: Service | undefined
   /** The number of tasks that are going on: steps that wait, and services that end. */
   #running = 0
   #isAway = 0
@@ -62,7 +65,7 @@ class Life {
   constructor(world: World, plan: Plan) {
     this.#world = world
     this.#plan = plan
-    this.ledger = new Ledger(() => world.turns)
+    this.ledger = new Ledger(() => world.turns, plan.config.hasOther ? [WORLD, OTHER] : [WORLD])
     this.#carrier = carrierOf(plan.config, world)
     const hasNoTimeout = plan.config.timeout === 0
     this.#calls = new Calls(world, this.ledger, (n) => this.#clients[n], hasNoTimeout)
@@ -86,7 +89,8 @@ class Life {
     await this.#rest()
     // Refused events are told to those who are still there, and on Nest's wire events wait for a place.
     await this.#world.pass(() => false, config.carrier === 'nest' ? 60_000 : 1_000)
-    const hasLoss = this.#hasFault && config.carrier !== 'memory'
+    // Within a process an event is lost only if one of two names is away, and the other one hears it.
+    const hasLoss = this.#hasFault && (config.carrier !== 'memory' || config.hasOther)
     await this.#end()
     this.ledger.audit({
       mayLose: hasLoss && !this.#isPromisedToArrive(),
@@ -110,7 +114,11 @@ class Life {
 
   #isPromisedToArrive(): boolean {
     const { carrier, resume } = this.#plan.config
-    return carrier === 'rsocket' && resume && !this.#plan.steps.some((step) => LOSING.has(step.do))
+    return (
+      (carrier === 'rsocket' || carrier === 'websocket') &&
+      resume &&
+      !this.#plan.steps.some((step) => LOSING.has(step.do))
+    )
   }
 
   /** Errors that nobody has caught break a promise. */
@@ -131,6 +139,11 @@ class Life {
       this.#services.push(service)
       await service.listen()
     }
+    if (config.hasOther) {
+      const other = otherOf(this.#carrier.service('other', 0), config, this.ledger)
+      await other.listen()
+      this.#other = other
+    }
     for (let n = 0; n < config.clients; n++) this.#clients.push(this.#newClient(n))
     this.#began = this.#world.now
   }
@@ -139,6 +152,7 @@ class Life {
     const name = `client-${n}`
     return connect({
       transport: this.#carrier.client(name) as StoringTransport,
+      ...(RSOCKETS.has(this.#plan.config.carrier) ? { service: pageOf(this.ledger) } : {}),
       name,
       timeout: this.#plan.config.timeout,
       logger: this.ledger.logger,
@@ -146,12 +160,19 @@ class Life {
         if (event.type !== 'event-refused') return
         this.ledger.note(`refused ${event.pattern}`)
         this.ledger.refused++
+        // A service that stops handles what was sent to it, and then its clients know.
+        if (
+          (event.error as { code?: unknown }).code === 'PATTERN_NOT_FOUND' &&
+          SOCKETS.has(this.#plan.config.carrier)
+        )
+          this.ledger.breaks(`an event was refused although its handler was never gone`)
       }
     })
   }
 
-  #newService(n: number): Service {
-    return serviceOf(this.#carrier.service(`service-${n}`), this.#plan.config, this.ledger)
+  #newService(n: number, options?: Options): Service {
+    const { config } = this.#plan
+    return serviceOf(this.#carrier.service(`service-${n}`, n, options), config, this.ledger, options)
   }
 
   get #isIdle(): boolean {
@@ -159,11 +180,10 @@ class Life {
   }
 
   #isSettled(): boolean {
-    const { calls, published } = this.ledger
+    const { calls } = this.ledger
     if (!this.#isIdle) return false
     for (const call of calls.values()) if (call.settled === 0) return false
-    for (const one of published.values()) if (one.isPromised && one.done === 0) return false
-    return true
+    return this.ledger.isAllHandled()
   }
 
   /** Waits in the world's time. */
@@ -182,7 +202,7 @@ class Life {
   async #end(): Promise<void> {
     const clients = this.#clients.map((client) => client?.close())
     await this.#until(Promise.all(clients), CLOSING, 'the clients did not close')
-    const services = this.#services.map((service) => service?.stop())
+    const services = [...this.#services, this.#other].map((service) => service?.stop())
     await this.#until(Promise.all(services), CLOSING, 'the services did not stop')
     // Whatever was on its way arrives.
     await this.#world.pass(() => !this.#world.isBusy && this.#world.timers.size === 0, 10_000)
@@ -206,14 +226,18 @@ class Life {
         return this.#carrier.freeze?.(`client-${step.client}`, step.for)
       case 'restart':
         return this.#task(async () => {
-          const service = this.#services[step.service]
-          if (service === undefined) return
-          this.#hasFault = true
-          this.#services[step.service] = undefined
-          await service.stop()
-          await wait(step.for)
-          await this.#join(step.service)
+          for (let time = 0; time < step.times; time++) await this.#restart(step.service, step.for)
         })
+      case 'deploy':
+        return this.#task(async () => {
+          await this.#restart(step.service, 0, step.options)
+          if (!STORES.has(this.#plan.config.carrier) || step.options.files) return
+          await wait(step.for)
+          await this.#restart(step.service, 0)
+        })
+      case 'hop':
+        this.#world.hop += step.by
+        return
       case 'join':
         return this.#task(() => this.#join(this.#services.push(undefined) - 1))
       case 'redrive':
@@ -221,10 +245,13 @@ class Life {
       case 'pause':
         return this.#task(async () => {
           const client = this.#newClient(9)
-          this.#isPaused++
-          await this.#group(client, true)
-          await wait(step.for)
-          if (--this.#isPaused === 0) await this.#group(client, false)
+          for (let time = 0; time < step.times; time++) {
+            this.#isPaused++
+            await this.#group(client, true)
+            await wait(step.for)
+            if (--this.#isPaused === 0) await this.#group(client, false)
+            await wait(step.times > 1 ? 50 : 0)
+          }
           await client.close()
         })
       case 'away':
@@ -261,8 +288,9 @@ class Life {
   async #group(client: Client, isPaused: boolean): Promise<void> {
     for (;;) {
       try {
-        return await pausing(client, 'world', isPaused)
-      } catch {
+        return await pausing(client, WORLD, isPaused)
+      } catch (error) {
+        this.ledger.note(`${isPaused ? 'pause' : 'resume'}: ${(error as Error).message}`)
         await wait(500)
       }
     }
@@ -270,12 +298,17 @@ class Life {
 
   /** Gives all dead letters back to their group; if the engine is away, another time will do. */
   async #redrive(): Promise<void> {
+    for (const group of this.ledger.groups) await this.#redriveGroup(group)
+  }
+
+  async #redriveGroup(group: string): Promise<void> {
     const client = this.#newClient(9)
-    const letters = client.group('world').deadLetters
+    const letters = client.group(group).deadLetters
     try {
-      for await (const { id, position } of letters.list()) {
-        const kept = this.ledger.published.get(id)
-        if (kept?.begun === 0) this.ledger.breaks(`${kept.what} is a dead letter and was never handled`)
+      for await (const { data, position } of letters.list()) {
+        const kept = this.ledger.published.get((data as Payload).id)
+        if (kept?.begun.has(group) === false)
+          this.ledger.breaks(`${kept.what} is a dead letter and was never handled`)
         await letters.redrive(position)
       }
     } catch (error) {
@@ -284,9 +317,20 @@ class Life {
     await client.close()
   }
 
-  async #join(at: number): Promise<void> {
-    const service = this.#newService(at)
-    for (let attempt = 0; attempt < 30; attempt++)
+  /** Stops a service, and begins it again after a time, perhaps with other options. */
+  async #restart(n: number, after: number, options?: Options): Promise<void> {
+    const service = this.#services[n]
+    if (service === undefined) return
+    this.#hasFault = true
+    this.#services[n] = undefined
+    await service.stop()
+    await wait(after)
+    await this.#join(n, options)
+  }
+
+  async #join(at: number, options?: Options): Promise<void> {
+    const service = this.#newService(at, options)
+    for (let attempt = 0; attempt < 200; attempt++)
       try {
         await service.listen()
         this.#services[at] = service
@@ -310,7 +354,7 @@ class Life {
 }
 
 /** Steps after which an event may be lost although its connection is resumed. */
-const LOSING = new Set<Step['do']>(['restart', 'close', 'stranger', 'freeze'])
+const LOSING = new Set<Step['do']>(['restart', 'deploy', 'close', 'stranger', 'freeze'])
 
 async function pausing(client: Client, group: string, isPaused: boolean): Promise<void> {
   await (isPaused ? client.group(group).pause() : client.group(group).resume())

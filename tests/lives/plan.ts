@@ -2,14 +2,28 @@
 import { event, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
 import { Random } from './random.ts'
 
-export const CARRIERS = ['rsocket', 'nest', 'memory', 'redis', 'rabbitmq', 'mqtt', 'nats', 'kafka'] as const
+export const CARRIERS = [
+  'rsocket',
+  'websocket',
+  'nest',
+  'memory',
+  'redis',
+  'rabbitmq',
+  'mqtt',
+  'nats',
+  'kafka'
+] as const
 export type CarrierName = (typeof CARRIERS)[number]
 
 export interface Config {
   readonly carrier: CarrierName
   readonly clients: number
-  /** Services of the same name, which share the messages. */
+  /** Services of the same name, which share the messages; over sockets each has a port. */
   readonly services: number
+  /** Whether a service of another name handles the same events, and shares the requests. */
+  readonly hasOther: boolean
+  /** Connections of a client to each port. */
+  readonly connections: number
   /** Most milliseconds that bytes need from one end to the other. */
   readonly delay: number
   readonly resume: boolean
@@ -23,8 +37,20 @@ export interface Config {
   readonly ordered: boolean
 }
 
+/** The options of a service that a deploy may change. */
+export interface Options {
+  readonly inFlight: number
+  readonly inFlightPerConnection: number
+  readonly concurrency: number
+  readonly attempts: number
+  /** Whether it has the handler of `filed`. */
+  readonly files: boolean
+}
+
 /** How long a handler takes, and what it does. */
-export type Work = 'echo' | 'wait' | 'fail' | 'never'
+export type Work = 'echo' | 'wait' | 'fail' | 'never' | 'back'
+/** How the handler of a durable event fails: with an error, or by asking for a later delivery. */
+export type Failing = 'error' | 'later'
 export type Source = 'count' | 'ticks' | 'observable'
 
 export type Step = { readonly at: number } & (
@@ -35,6 +61,8 @@ export type Step = { readonly at: number } & (
       readonly takes: number
       readonly times: number
       readonly idempotent: boolean
+      /** Characters of the request and of its answer. */
+      readonly size: number
       /** Milliseconds after which the caller gives up; 0: never. */
       readonly abort: number
     }
@@ -53,26 +81,42 @@ export type Step = { readonly at: number } & (
       readonly to: 'total' | 'relay'
       readonly values: number
       readonly pause: number
+      readonly size: number
     }
-  | { readonly do: 'emit'; readonly client: number; readonly times: number; readonly takes: number }
+  | {
+      readonly do: 'emit'
+      readonly client: number
+      readonly times: number
+      readonly takes: number
+      readonly size: number
+    }
   | {
       readonly do: 'publish'
+      /** The patterns of the events, in turn. */
+      readonly to: readonly ('kept' | 'filed')[]
+      /** Whether each event has an id of its user. */
+      readonly hasId: boolean
       readonly client: number
       readonly times: number
       readonly keys: number
       readonly takes: number
       /** How often the handler fails before it succeeds. */
       readonly failures: number
+      readonly failing: Failing
     }
   | { readonly do: 'cut'; readonly client: number }
   | { readonly do: 'freeze'; readonly client: number; readonly for: number }
-  | { readonly do: 'restart'; readonly service: number; readonly for: number }
+  | { readonly do: 'restart'; readonly service: number; readonly for: number; readonly times: number }
+  /** A service is started again with other options, and perhaps for a time without one of its durable handlers. */
+  | { readonly do: 'deploy'; readonly service: number; readonly for: number; readonly options: Options }
+  /** The wall clock jumps. */
+  | { readonly do: 'hop'; readonly by: number }
   | { readonly do: 'join' }
   /** A client or a service loses its connection to the engine's server. */
   | { readonly do: 'lose'; readonly end: 'client' | 'service'; readonly n: number; readonly for: number }
   /** Dead letters are given back to their group. */
   | { readonly do: 'redrive' }
-  | { readonly do: 'pause'; readonly for: number }
+  | { readonly do: 'pause'; readonly for: number; readonly times: number }
   /** The server of an engine is away, or stands still. */
   | { readonly do: 'away'; readonly for: number }
   | { readonly do: 'still'; readonly for: number }
@@ -95,16 +139,19 @@ export interface Wishes {
 export function planOf(seed: number, { carriers = CARRIERS, isPlain }: Wishes = {}): Plan {
   const random = new Random(seed)
   const carrier = random.of(carriers)
-  const isSocket = carrier === 'rsocket' || carrier === 'nest'
+  const isSocket = SOCKETS.has(carrier)
+  const isRSocket = RSOCKETS.has(carrier)
   const isLimited = isSocket && random.chance(0.4)
   const config: Config = {
     carrier,
     clients: random.between(1, 3),
-    services: isSocket ? 1 : random.between(1, 2),
+    services: carrier === 'websocket' ? 1 : random.between(1, 2),
+    hasOther: !isSocket && random.chance(0.3),
+    connections: isSocket && random.chance(0.3) ? 2 : 1,
     delay: random.of([0, 1, 5, 30]),
-    resume: carrier === 'rsocket' && random.chance(0.5),
-    lease: carrier === 'rsocket' && random.chance(0.4),
-    inFlight: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
+    resume: isRSocket && random.chance(0.5),
+    lease: isRSocket && random.chance(0.4),
+    inFlight: isLimited && carrier !== 'websocket' && random.chance(0.5) ? random.between(2, 12) : 0,
     inFlightPerConnection: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
     timeout: random.of([0, 500, 2_000, 30_000]),
     ordered: random.chance(0.5)
@@ -115,9 +162,11 @@ export function planOf(seed: number, { carriers = CARRIERS, isPlain }: Wishes = 
 }
 
 function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
-  const at = random.between(0, random.of([50, 500, 5_000]))
+  const at = random.between(0, random.of([50, 50, 500, 500, 5_000, 90_000]))
   const client = random.between(0, config.clients - 1)
   const isEngine = ENGINES.has(config.carrier)
+  // A door ends a connection that leaves more than a mebibyte unread.
+  const sizes = config.carrier === 'websocket' ? SMALL_SIZES : SIZES
   const calls: (() => Step)[] = [
     () => ({
       at,
@@ -129,14 +178,23 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
         'wait',
         'wait',
         'fail',
-        config.carrier === 'nest' ? 'wait' : 'never'
+        config.carrier === 'nest' ? 'wait' : 'never',
+        RSOCKETS.has(config.carrier) ? 'back' : 'echo'
       ] as const),
       takes: random.between(0, random.of([5, 100, 3_000])),
       times: random.of([1, 1, 4, 30]),
       idempotent: random.chance(0.3),
+      size: random.of(sizes),
       abort: random.chance(0.2) ? random.between(1, 300) : 0
     }),
-    () => ({ at, do: 'emit', client, times: random.of([1, 3, 20, 80]), takes: random.of([0, 0, 1, 20]) }),
+    () => ({
+      at,
+      do: 'emit',
+      client,
+      times: random.of([1, 3, 20, 80]),
+      takes: random.of([0, 0, 1, 20]),
+      size: random.of(sizes)
+    }),
     () => ({
       at,
       do: 'stream',
@@ -155,17 +213,21 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
       client,
       to: random.of(['total', 'relay'] as const),
       values: random.of([0, 1, 8, 300]),
-      pause: random.of([0, 0, 1, 30])
+      pause: random.of([0, 0, 1, 30]),
+      size: random.of(sizes)
     }))
   if (STORES.has(config.carrier)) {
     const publish = (): Step => ({
       at,
       do: 'publish',
       client,
+      to: random.of([['kept'], ['filed'], ['kept', 'filed']] as const),
+      hasId: random.chance(0.5),
       times: random.of([1, 3, 20]),
       keys: random.of([1, 3, 20]),
       takes: random.of([0, 0, 5, 100]),
-      failures: random.of([0, 0, 0, 0, 1, 2, REDRIVES.has(config.carrier) ? 5 : 2])
+      failures: random.of([0, 0, 0, 0, 1, 2, REDRIVES.has(config.carrier) ? 5 : 2]),
+      failing: random.of(['error', 'error', 'later'] as const)
     })
     calls.push(publish, publish)
   }
@@ -175,20 +237,39 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
       at,
       do: 'restart',
       service: random.between(0, config.services - 1),
-      for: random.between(0, 400)
+      for: random.between(0, 400),
+      times: random.of([1, 1, 1, 1, 3, 30])
+    }),
+    () => ({
+      at,
+      do: 'deploy',
+      service: random.between(0, config.services - 1),
+      for: random.of([1, 500, 10_000]),
+      options: {
+        inFlight: config.inFlight === 0 ? 0 : random.between(1, 12),
+        inFlightPerConnection: config.inFlightPerConnection === 0 ? 0 : random.between(1, 12),
+        concurrency: random.of([1, 2, 16]),
+        attempts: random.of([2, 3, 5]),
+        files: random.chance(0.5)
+      }
+    }),
+    () => ({
+      at,
+      do: 'hop',
+      by: random.of(config.carrier === 'kafka' ? [-5_000, 5_000] : [-3_600_000, 3_600_000])
     })
   ]
   if (isEngine)
     faults.push(
       () => ({ at, do: 'away', for: random.between(1, 3_000) }),
       () => ({ at, do: 'still', for: random.between(1, 3_000) }),
-      () => ({ at, do: 'lose', end: 'client', n: client, for: random.of([1, 100, 2_000]) }),
+      () => ({ at, do: 'lose', end: 'client', n: client, for: random.of(AWAY) }),
       () => ({
         at,
         do: 'lose',
         end: 'service',
         n: random.between(0, config.services - 1),
-        for: random.of([1, 100, 2_000])
+        for: random.of(AWAY)
       }),
       () => ({ at, do: 'join' })
     )
@@ -202,13 +283,23 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
     )
   if (STORES.has(config.carrier))
     faults.push(
-      () => ({ at, do: 'pause', for: random.between(1, 2_000) }),
-      () => (REDRIVES.has(config.carrier) ? { at, do: 'redrive' } : { at, do: 'pause', for: 1 })
+      () => ({ at, do: 'pause', for: random.between(1, 2_000), times: random.of([1, 1, 1, 30]) }),
+      () => (REDRIVES.has(config.carrier) ? { at, do: 'redrive' } : { at, do: 'pause', for: 1, times: 1 })
     )
   faults.push(() => ({ at, do: 'close', client }))
   return random.of(faults)()
 }
 
+/** Characters of data: most are short, and some need several frames, or parts of a message over an engine. */
+const SIZES = [...Array<number>(16).fill(0), 2_000, 2_000, 40_000, 400_000]
+const SMALL_SIZES = [0, 0, 0, 0, 2_000]
+/** Milliseconds for which the connection of one end is lost: also longer than signs of life are waited for. */
+const AWAY = [1, 100, 2_000, 2_000, 60_000] as const
+
+/** Carriers whose clients have connections to their services. */
+export const SOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket', 'nest'])
+/** Carriers with RSocket, whose services can call their clients. */
+export const RSOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket'])
 /** Engines with a server that can be lost. */
 export const ENGINES: ReadonlySet<CarrierName> = new Set(['redis', 'rabbitmq', 'mqtt', 'nats', 'kafka'])
 /** Carriers that store events. */

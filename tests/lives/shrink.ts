@@ -27,6 +27,8 @@ export async function shrunk(plan: Plan, breaks: (plan: Plan) => Promise<boolean
   const plain = {
     clients: 1,
     services: 1,
+    hasOther: false,
+    connections: 1,
     delay: 0,
     resume: false,
     lease: false,
@@ -60,5 +62,6 @@ const SMALLER = {
   take: [1, 10],
   pause: [0, 1],
   failures: [0],
+  size: [0, 2_000],
   for: [1, 100]
 }

@@ -208,6 +208,8 @@ export class World {
   now = 0
   /** Tasks that were done. */
   turns = 0
+  /** Milliseconds by which the wall clock has jumped. */
+  hop = 0
   readonly lanes = new Set<Lane>()
   readonly timers = new Timers()
   random = new Random(0)
@@ -232,6 +234,7 @@ export class World {
     this.#secrets = new Random(~seed)
     this.now = 0
     this.turns = 0
+    this.hop = 0
     this.timers.clear()
     this.lanes.clear()
     this.#numbers.clear()
@@ -284,9 +287,9 @@ export class World {
     return () => lane.close()
   }
 
-  /** The clock of servers inside the world. */
+  /** The clock of servers inside the world, which does not jump. */
   readonly clock: Clock = {
-    now: () => Date.now(),
+    now: () => BEGINNING + Math.floor(this.now),
     after: (milliseconds, wake) => this.after(milliseconds, wake)
   }
 
@@ -357,7 +360,7 @@ export class World {
       }
 
       static override now(): number {
-        return BEGINNING + Math.floor(world.now)
+        return BEGINNING + world.hop + Math.floor(world.now)
       }
     }
     const replaced = {
