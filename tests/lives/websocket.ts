@@ -11,7 +11,7 @@ import {
 import type { Net } from './net.ts'
 import type { World } from './world.ts'
 
-/** What a message over a socket of the world is: the first byte after its length. */
+/** The kinds of messages over a socket of the world, told by the byte behind the length. */
 const Kind = { HELLO: 0, WELCOME: 1, DATA: 2, CLOSE: 3 } as const
 /** Milliseconds after which an end no longer waits until its peer has closed, too. */
 const CLOSING = 3_000
