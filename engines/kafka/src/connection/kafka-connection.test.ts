@@ -86,7 +86,11 @@ describe('a connection to Kafka', () => {
     connection.emit('p', '{"pattern":"p","data":1}')
     await connection.flush()
     scene.cluster.topic('p').leaders[0] = 2
-    for (const data of [2, 3]) connection.emit('p', `{"pattern":"p","data":${data}}`)
+    for (const data of [2, 3]) {
+      connection.emit('p', `{"pattern":"p","data":${data}}`)
+      // The next one waits behind it, and must not overtake it on the way to the new leader.
+      await new Promise(setImmediate)
+    }
     await connection.flush()
     assert.deepEqual(
       scene.records('p').map(({ text }) => text),

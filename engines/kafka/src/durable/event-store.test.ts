@@ -187,6 +187,14 @@ const simulated = (...fates: readonly Fate[]) =>
   })
 
 describe('events that are published to Kafka', () => {
+  it('that are stored together are told their positions, each its own', async () => {
+    const publisher = publisherTo(new FakeBroker([]))
+    const published = await Promise.all([0, 1, 2].map((n) => publisher.publish(eventOf(n, 'k', 10))))
+    publisher.close(new Error('over'))
+    const offsets = published.map(({ position = '' }) => Number(position.split('-')[1]))
+    assert.deepEqual(offsets, [0, 1, 2])
+  })
+
   it('are stored in the order of their keys, and none is lost, with two requests under way', async () => {
     // The publisher pauses after each error: all at the same time take no longer than one.
     const all = await Promise.all(

@@ -87,6 +87,22 @@ describe('a durable handler over Kafka', () => {
     assert.equal(scene.committed(0, 'other.p', 'p.retry-1'), '1')
   })
 
+  it('counts the attempts of an event that fails again and again', async () => {
+    const scene = newScene()
+    const attempts: unknown[] = []
+    const handle = ({ delivery }: IncomingMessage) => {
+      attempts.push(delivery?.attempt)
+      throw new RetryLater(1_000)
+    }
+    await scene.join({ handle })
+    await scene.publish('x')
+    for (const n of [1, 2]) {
+      await scene.stored(`p.retry-${n}`)
+      await scene.advance(10_000)
+    }
+    assert.deepEqual(attempts.slice(0, 3), [1, 2, 3])
+  })
+
   it('that cannot store a retry runs the event again in its process, after a second at least', async () => {
     const scene = newScene()
     const runs: number[] = []
@@ -202,16 +218,18 @@ describe('a durable handler over Kafka', () => {
     end('01')
     end('11')
     await scene.advance(10_000)
-    // Neither partition is given away while an event of it runs.
+    // Neither partition is given away while an event of it runs, and of the one that goes, no other event begins.
     assert.deepEqual(two.begun, [])
-    end('00')
-    end('10')
+    for (const partition of [0, 1]) await scene.publish(`${partition}x`, undefined, { partition })
+    await scene.advance(2_000)
+    assert.equal(one.begun.length, 5)
+    for (const data of ['00', '10', '0x', '1x']) end(data)
     await scene.settled()
     await scene.advance(10_000)
     for (const partition of [0, 1]) await scene.publish(`${partition}2`, undefined, { partition })
     await scene.advance(2_000)
-    assert.deepEqual([one.begun.slice(4).length, two.begun.length], [1, 1])
-    assert.deepEqual([...one.begun.slice(4), ...two.begun].sort(), ['02', '12'])
+    assert.deepEqual([one.begun.slice(4).length, two.begun.length], [2, 2])
+    assert.deepEqual([...one.begun.slice(4), ...two.begun].sort(), ['02', '0x', '12', '1x'])
     assert.deepEqual(scene.lines, [])
   })
 

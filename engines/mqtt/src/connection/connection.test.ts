@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Carried, CarrierListener, Subject } from '@elysia-microservices/engine'
+import type { Driver } from '../driver.ts'
 import { mqttOptions } from '../options/options.ts'
 import { FakeMqttServer } from '../testing/fake-server.ts'
 import { MqttConnection } from './mqtt-connection.ts'
@@ -12,7 +13,7 @@ let server: FakeMqttServer
 let failures: string[]
 const opened: MqttConnection[] = []
 
-async function connect(): Promise<MqttConnection> {
+async function connect(port = server.port, driver: Driver = server.driver): Promise<MqttConnection> {
   const listener: CarrierListener = {
     lost() {},
     restored() {},
@@ -21,8 +22,8 @@ async function connect(): Promise<MqttConnection> {
     failed: (error) => failures.push((error as Error).message),
     ended() {}
   }
-  const options = mqttOptions({ url: `mqtt://127.0.0.1:${server.port}` })
-  const connection = await MqttConnection.open(server.driver, options, `c${opened.length}`, listener)
+  const options = mqttOptions({ url: `mqtt://127.0.0.1:${port}` })
+  const connection = await MqttConnection.open(driver, options, `c${opened.length}`, listener)
   opened.push(connection)
   return connection
 }
@@ -37,6 +38,10 @@ async function taken(filter: string, queue?: string): Promise<string[]> {
   return texts
 }
 
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(setImmediate)
+}
+
 const keep = (topic: string, payload: string) => void server.deliver({ topic, payload, qos: 1, retain: true })
 
 beforeEach(() => {
@@ -48,6 +53,87 @@ afterEach(async () => {
 })
 
 describe('a connection to MQTT', () => {
+  it('holds messages while the server is lost, and sends them in order when it is back', async () => {
+    const texts = await taken('a')
+    const detour = server.detour(server.port + 1)
+    const client = await connect(server.port + 1)
+    detour.stop()
+    for (const n of ['1', '2']) client.emit('a', n)
+    server.detour(server.port + 1)
+    await until(() => texts.length === 2)
+    assert.deepEqual(texts, ['a 1', 'a 2'])
+  })
+
+  it('tells the sender of a request that nobody has subscribed, and only then', async () => {
+    const client = await connect()
+    const inbox = client.newInbox()
+    const heard: string[] = []
+    // The connection sends a message to the inbox itself, to prove that it hears.
+    client.listen(inbox, ({ address, isNobody }) => {
+      if (address !== inbox) heard.push(`${address === `${inbox}1`} ${isNobody}`)
+    })
+    await client.flush()
+    client.publish('p', REQUEST, `${inbox}1`)
+    await client.flush()
+    assert.deepEqual(heard, ['true true'])
+    const requests = await taken('p', 'q')
+    client.publish('p', REQUEST, `${inbox}2`)
+    await client.flush()
+    assert.deepEqual([requests.length, heard.length], [1, 1])
+  })
+
+  it('hears the answers of NestJS to the last of its calls, and no more those of patterns called long ago', async () => {
+    const ended: string[] = []
+    const driver: Driver = {
+      connect: async () => ({
+        isOpen: true,
+        receiveMaximum: 65_535,
+        maximumPacketSize: undefined,
+        publish: (_, told) => told?.(true, undefined),
+        subscribe: async () => {},
+        unsubscribe: async (filters) => void ended.push(...filters),
+        ping: async () => {},
+        end: async () => {}
+      })
+    }
+    const client = await connect(server.port, driver)
+    // Two more than the topics of answers to which a client subscribes at a time.
+    for (let n = 0; n < 8_194; n++) {
+      client.publish(`p${n}`, REQUEST, `${client.newInbox()}1`)
+      if (n === 100) client.publish('p0', REQUEST, `${client.newInbox()}1`)
+    }
+    await client.flush()
+    assert.deepEqual(ended, ['p1/reply', 'p2/reply'])
+  })
+
+  it('carries the address of the message and the reply address to an inbox', async () => {
+    const [one, other] = [await connect(), await connect()]
+    const [here, there] = [one.newInbox(), other.newInbox()]
+    const heard: string[][] = []
+    other.listen(there, ({ address, reply }) => {
+      if (address !== there) heard.push([address, reply])
+    })
+    await other.flush()
+    one.publish(`${there}call`, 'x', `${here}back`)
+    one.publish(`${there}last`, 'x')
+    await until(() => heard.length === 2)
+    assert.deepEqual(heard, [
+      [`${there}call`, `${here}back`],
+      [`${there}last`, '']
+    ])
+  })
+
+  it('gives an event to each pattern that matches, once', async () => {
+    const service = await connect()
+    const seen: string[] = []
+    const subjects = ['a/b', 'a/+'].map((address) => ({ address, isExact: !address.includes('+') }))
+    await service.take(subjects as unknown as Subject[], ({ address }) => void seen.push(address))
+    service.emit('a/b', '{"data":1}')
+    await until(() => seen.length >= 2)
+    await service.flush()
+    assert.deepEqual(seen.sort(), ['a/+', 'a/b'])
+  })
+
   it('takes kept events, except from a shared subscription', async () => {
     server.keepsForGroups = true
     keep('p', '{"pattern":"p","data":1}')

@@ -68,6 +68,27 @@ describe('a link to MQTT', () => {
     assert.deepEqual(happened, ['lost', 'failed: Not authorized', 'restored', 'message kept'])
   })
 
+  it('has no subscription again that was ended', async () => {
+    const link = await open('one')
+    await link.subscribe('kept')
+    await link.subscribe('ended')
+    await link.unsubscribe(['ended'])
+    server.stop()
+    server.start()
+    await until('restored')
+    for (const topic of ['ended', 'kept']) link.publish(message(topic))
+    await until('message kept')
+    assert.ok(!happened.includes('message ended'), happened.join())
+  })
+
+  it('has no more unconfirmed than the server allows, and sends on with each confirmation', async () => {
+    const link = await open('one')
+    let confirmed = 0
+    for (let n = 0; n < MANY; n++) link.publish(message('a', () => confirmed++))
+    for (let turns = 0; confirmed < MANY && turns < 10 * MANY; turns++) await new Promise(setImmediate)
+    assert.equal(confirmed, MANY)
+  })
+
   it('publishes again although many messages were never confirmed', async () => {
     const link = await open('one')
     server.suspend()

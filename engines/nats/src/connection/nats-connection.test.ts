@@ -127,6 +127,11 @@ describe('a connection to NATS', () => {
     client.publish('$SRV.PING', '4')
     await client.flush()
     assert.deepEqual(seen, ['a 1', 'b 2'])
+    // A handler of `>` would get some of them in the queue group of the service, and drop them.
+    const before = seen.length
+    for (let n = 0; n < 4; n++) client.publish(client.togetherAt('b'), String(n))
+    await client.flush()
+    assert.deepEqual(seen.splice(before), ['b 0', 'b 1', 'b 2', 'b 3'])
     for (const service of services) {
       client.publish('c', '5')
       await service.leave()

@@ -22,5 +22,9 @@ describe('inboxes', () => {
     asked.length = 0
     await inboxes.deafen()
     assert.deepEqual(asked, ['unbindQueue', 'cancel'])
+    asked.length = 0
+    inboxes.lost()
+    await inboxes.deafen()
+    assert.deepEqual(asked, [], 'nothing is asked over a channel that is lost')
   })
 })

@@ -215,6 +215,9 @@ describe('a durable handler', () => {
     assert.equal(headers[HEADER.pattern], 'p')
     assert.equal(headers[HEADER.key], 'k')
     assert.equal(headers['own'], 'kept')
+    // The event comes back to no queue when its connection ends: it is acknowledged.
+    await scene.connections[0]?.link.close()
+    await settled(scene.server)
     for (const queue of [QUEUE, SHORT, LONG]) assert.equal(scene.count(queue), 0)
   })
 

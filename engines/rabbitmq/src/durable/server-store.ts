@@ -1,6 +1,6 @@
 /** The durable handlers of a service over RabbitMQ. */
-import { type Consumer, type ConsumerInit, repeat, type ServerStore } from '@elysia-microservices/engine'
-import type { Logger } from '@elysia-microservices/transport/kit'
+import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/engine'
+import { type Clock, type Logger, systemClock } from '@elysia-microservices/transport/kit'
 import { ownQueue } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { GROUPS, isInbox, NEWS, queueOfPaused } from '../words/names.ts'
@@ -19,6 +19,7 @@ const CHECK = 60_000
 /** Creates the consumers of the handlers. */
 export class RabbitServerStore implements ServerStore<RabbitConnection> {
   readonly #logger: Logger
+  readonly #clock: Clock
   readonly #consumers: RabbitConsumer[] = []
   readonly #handlers: KnownHandler[] = []
   #lookingBehind: ReturnType<typeof setTimeout> | undefined
@@ -26,12 +27,13 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
   #connection: RabbitConnection | undefined
   #copies: Copies | undefined
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, clock: Clock = systemClock) {
     this.#logger = logger
+    this.#clock = clock
   }
 
   consumer(init: ConsumerInit): Consumer<RabbitConnection> {
-    const consumer = new RabbitConsumer({ ...init, copies: () => this.#copies as Copies })
+    const consumer = new RabbitConsumer({ ...init, copies: () => this.#copies as Copies, clock: this.#clock })
     this.#consumers.push(consumer)
     this.#handlers.push({ group: init.group, pattern: init.pattern })
     return consumer
@@ -51,7 +53,7 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
     })
     this.#connection = connection
     this.#stop()
-    this.#endChecks = repeat(() => void this.#checkPauses(connection).catch(() => {}), CHECK)
+    this.#checkLater(connection)
     const look = () => sayWhatIsLeftBehind(connection.link, this.#handlers, this.#logger).catch(() => {})
     this.#lookingBehind = setTimeout(look, OTHERS_START)
     this.#lookingBehind.unref?.()
@@ -71,6 +73,13 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
   }
 
   restored(): void {}
+
+  #checkLater(connection: RabbitConnection): void {
+    this.#endChecks = this.#clock.after(CHECK, () => {
+      this.#checkLater(connection)
+      void this.#checkPauses(connection).catch(() => {})
+    })
+  }
 
   /**
    * Looks whether groups were paused or resumed without a message to this process: one request for each group, however

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
+import type { RedisConnection } from '../connection/redis-connection.ts'
 import { OverFake } from '../testing/over-fake.ts'
 import {
   againOf,
@@ -13,6 +14,8 @@ import {
   wakeOf
 } from '../words/keys.ts'
 import { RedisDeadLetters } from './dead-letters.ts'
+import { RedisEvent } from './event.ts'
+import { Feed, type FeedOptions } from './feed.ts'
 import { Groups } from './groups.ts'
 
 const HOUR = 3_600_000
@@ -33,6 +36,24 @@ describe('a durable handler over Redis', () => {
   }
   const pendingOf = (pattern: string, group = 'g') =>
     over.server.streams.groups(streamOf(pattern)).find(({ name }) => name === group)?.pending
+  /** A feed that only tells the server which events it keeps. */
+  function keeping() {
+    const kept: (readonly string[])[] = []
+    const source = { stream: streamOf('p'), pattern: 'p', isAgain: false }
+    const store = {
+      acknowledge: async () => {},
+      keep: async (_: unknown, places: readonly string[]) => {
+        kept.push(places)
+        return []
+      }
+    }
+    const connection = { isConnected: true, hear: async () => {}, store } as unknown as RedisConnection
+    const owner = { room: 0, isIdle: true, uncertain() {} }
+    const options = { source, group: 'g', process: 'a', ackWait: 30_000, rounds: { add() {} }, owner }
+    const feed = new Feed(options as unknown as FeedOptions)
+    void feed.start(connection)
+    return { source, kept, feed }
+  }
   /** A handler that waits until the test lets it go. */
   function busy() {
     let go = () => {}
@@ -73,7 +94,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('makes an event a dead letter of its own group, with all that is known about it', async () => {
-    await over.serve(
+    const consumer = await over.serve(
       'p',
       failing(() => true),
       { group: 'failing', retry: { attempts: 1 } }
@@ -81,6 +102,7 @@ describe('a durable handler over Redis', () => {
     await over.serve('p', note, { group: 'other' })
     await over.publish('p', [1], 'k')
     await over.settle()
+    assert.equal(consumer.figures.lag, 0)
     const [{ position: original } = {}] = over.server.streams.entries(streamOf('p'))
     const [{ position, ...letter } = {}, ...more] = over.server.streams.entries(deadOf('failing'))
     assert.deepEqual(more, [])
@@ -200,6 +222,18 @@ describe('a durable handler over Redis', () => {
     await over.settle()
     assert.deepEqual(seen, ['1 1', '1 2'])
     go()
+  })
+
+  it('keeps the events that run, though its process hung until others might have them', async () => {
+    const { source, kept, feed } = keeping()
+    const events = ['1-0', '2-0'].map((place) => new RedisEvent(source, place, [], 1, 0))
+    for (const event of events) feed.held.take(event)
+    await feed.keep((event) => event.place === '1-0')
+    assert.deepEqual(kept, [['1-0']])
+    assert.deepEqual(
+      events.map(({ leasedUntil }) => leasedUntil > performance.now()),
+      [true, false]
+    )
   })
 
   it('takes nothing while its group is paused, and goes on when it is resumed', async () => {

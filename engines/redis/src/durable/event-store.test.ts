@@ -131,6 +131,14 @@ const STEPS = fc.array(
 )
 
 describe('events published over Redis', () => {
+  it('that are stored together are told their positions, each its own', async () => {
+    const all = setting()
+    for (let n = 0; n < 3; n++) all.publish('a')
+    await serve(all)
+    const positions = (await Promise.all(all.published)).map(({ position }) => position)
+    assert.deepEqual(positions, ['1-0', '1-1', '1-2'])
+  })
+
   it('are stored once when they are answered while a restored connection is about to send them again', async () => {
     const all = setting()
     const { server, publisher, publish, stored } = all
