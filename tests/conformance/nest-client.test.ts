@@ -1,6 +1,7 @@
 /** An unmodified NestJS ClientProxy with a NestJS server and with ours: the client must see no difference. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { onPush } from '@elysia-microservices/test-support'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs'
 import { ConformanceController, seen } from './controller.ts'
@@ -121,7 +122,7 @@ for (const [name, start] of SERVERS) {
 }
 
 describe("Nest's client and our server", () => {
-  it('echo 64 MiB at once, with which a NestJS client and server hang', async () => {
+  onPush(it)('echo 64 MiB at once, with which a NestJS client and server hang', async () => {
     const server = await startOurs([ConformanceController])
     const client = ClientProxyFactory.create({
       transport: Transport.TCP,

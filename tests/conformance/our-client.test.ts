@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import { DEAF_PORT, isOnPush } from '@elysia-microservices/test-support'
+import { DEAF_PORT, isOnPush, onPush } from '@elysia-microservices/test-support'
 import {
   CanceledError,
   ConnectionError,
@@ -156,7 +156,7 @@ for (const [name, start] of SERVERS) {
 
     // On a push against one server only, because 64 MiB take seconds on each runtime.
     if (!isOnPush || name === 'ours')
-      it('echoes 64 MiB at once', async () => {
+      onPush(it)('echoes 64 MiB at once', async () => {
         const data = 'x'.repeat(1024 * 1024)
         const echoes = Array.from({ length: 64 }, () => client.request<string>('echo', data))
         for (const echo of await Promise.all(echoes)) assert.equal(echo.length, data.length)

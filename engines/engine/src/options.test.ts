@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ANY_CHARACTER } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { checkWindow, readAddress } from './options.ts'
@@ -55,7 +56,7 @@ describe('the address of a server', () => {
 
   it('is an address or refused', () => {
     fc.assert(
-      fc.property(fc.string({ maxLength: 40, unit: 'binary' }), (rest) => {
+      fc.property(fc.string({ maxLength: 40, unit: ANY_CHARACTER }), (rest) => {
         try {
           assert.ok(read(`mqtt://${rest}`).host.length > 0)
         } catch (error) {

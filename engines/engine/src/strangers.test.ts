@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { newSecret } from './secret.ts'
 import { Ends, valuesOf } from './testing/ends.ts'
@@ -233,7 +234,7 @@ describe('whatever a stranger says to a service', () => {
           stranger.publish(address, text, `_INBOX.stranger.${head}${newSecret()}-`)
         assert.equal(await client.request('echo', 'alive'), 'alive')
       }),
-      { numRuns: 100 }
+      { numRuns: runs(100) }
     )
     assert.ok(
       both.log.every((line) => !line.includes('could not be handled')),

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
-import { DEAF_PORT, isOnPush } from '@elysia-microservices/test-support'
+import { DEAF_PORT, isInCheck, isOnPush } from '@elysia-microservices/test-support'
 import type { CallReceiver, ConnectionError, IncomingMessage } from '@elysia-microservices/transport/kit'
 import type { TcpClient } from './client/client.ts'
 import type { TcpClientOptions } from './options/client-options.ts'
@@ -18,7 +18,8 @@ type ServerOptions = TcpServerOptions & TestOptions
 type ClientOptions = TcpClientOptions & TestOptions & ClientParts
 
 /** Mebibytes that are sent at once: several times what sockets buffer. */
-const AT_ONCE = isOnPush ? 16 : 64
+const AT_ONCE = isInCheck ? 4 : isOnPush ? 16 : 64
+const MANY = isInCheck ? 1_000 : 10_000
 
 /** Collects all values of a stream. */
 function values(client: TcpClient, pattern: string, data: unknown): Promise<unknown[]> {
@@ -104,9 +105,9 @@ for (const [socketsName, sockets] of SOCKETS) {
         assert.deepEqual(dispatcher.events, [...Array(100).keys()])
       })
 
-      it('settles ten thousand requests in flight at once', async () => {
-        const calls = Array.from({ length: 10_000 }, (_, index) => client.request('later', index))
-        assert.deepEqual(await Promise.all(calls), [...Array(10_000).keys()])
+      it(`settles ${MANY} requests in flight at once`, async () => {
+        const calls = Array.from({ length: MANY }, (_, index) => client.request('later', index))
+        assert.deepEqual(await Promise.all(calls), [...Array(MANY).keys()])
       })
 
       it(`carries ${AT_ONCE} MiB at once in both directions`, async () => {
@@ -531,6 +532,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       const resumed = { host: '127.0.0.1', port, sockets, rsocket: { resume: true } }
       const client = newClient(resumed, new RecordingLogger())
       // The second stream has all its values asked for at once.
+      const count = 20 * MANY
       for (const options of [undefined, { demand: 2 ** 31 - 1 }]) {
         const streamed: unknown[] = []
         let cuts = 0
@@ -538,15 +540,15 @@ for (const [socketsName, sockets] of SOCKETS) {
           const receiver = {
             next: (value: unknown) => {
               // Cuts the connections several times in the middle of the stream.
-              if (streamed.push(value) % 25_000 === 0 && cuts++ < 5)
+              if (streamed.push(value) % (count / 8) === 0 && cuts++ < 5)
                 for (const socket of pairs) socket.destroy()
             },
             complete: resolve,
             error: reject
           }
-          client.stream('count', 200_000, receiver, options)
+          client.stream('count', count, receiver, options)
         })
-        assert.deepEqual(streamed, [...Array(200_000).keys()])
+        assert.deepEqual(streamed, [...Array(count).keys()])
         assert.equal(cuts > 3, true)
       }
       const answers = await Promise.all(

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { from, map, NEVER, Observable, of, range, Subject } from 'rxjs'
 import { answerWith } from './answer.ts'
@@ -207,7 +208,7 @@ describe('values that are asked for', () => {
           assert.deepEqual(answer.ends, ['aborted'])
         }
       ),
-      { numRuns: 200 }
+      { numRuns: runs(200) }
     )
   })
 })

@@ -1,6 +1,7 @@
 /** Tests a queue between a sender that pushes values and a reader. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { type QueueSource, ValueQueue } from './value-queue.ts'
 
@@ -205,7 +206,7 @@ describe('ValueQueue', () => {
         await Promise.all(reads)
         assert.deepEqual(outcomes, model.outcomes)
       }),
-      { numRuns: 300 }
+      { numRuns: runs(300) }
     )
   })
 })

@@ -2,9 +2,10 @@
  * Helpers for the tests of several packages. This package imports no other package of this repository, so that the
  * tests of each package may import it. Helpers for tests of several packages together are in `tests/support`.
  */
+export { ANY_CHARACTER } from './characters.ts'
 export { differsOnDeno } from './deno.ts'
 export { DEAF_PORT, freePort } from './free-port.ts'
-export { isOnPush } from './gate.ts'
+export { isInCheck, isOnPush, onPush, runs } from './gate.ts'
 export { type Cut, Link } from './link.ts'
 export { Log, type TestLogger } from './log.ts'
 export { isMissing } from './missing.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ANY_CHARACTER, runs } from '@elysia-microservices/test-support'
 import {
   createRecordsBatch,
   Reader as DriversReader,
@@ -10,7 +11,7 @@ import fc from 'fast-check'
 import { type Aborted, readBatches, writeBatch } from './batch.ts'
 import { type Fetched, putVarint, varintSize, writeRecord } from './record.ts'
 
-const text = fc.string({ unit: 'binary', maxLength: 80, size: 'max' })
+const text = fc.string({ unit: ANY_CHARACTER, maxLength: 80, size: 'max' })
 const maybe = fc.option(text, { nil: undefined })
 const record = fc.record({
   key: maybe,
@@ -111,7 +112,7 @@ describe('batches of records', () => {
           )
         }
       }),
-      { numRuns: 30 }
+      { numRuns: runs(30) }
     )
   })
 
@@ -160,7 +161,7 @@ describe('batches of records', () => {
           assert.deepEqual({ ...headers }, { ...was?.headers })
         }
       }),
-      { numRuns: 50 }
+      { numRuns: runs(50) }
     )
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addressOfHandler, checkHeaders } from '@elysia-microservices/engine'
-import { assertOneReading, textsOf } from '@elysia-microservices/test-support'
+import { ANY_CHARACTER, assertOneReading, textsOf } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { readBatches, writeBatch } from './batch.ts'
@@ -24,7 +24,7 @@ import {
 import { writeRecord } from './record.ts'
 import { dataOf, nestAnswerOf, packetOf, packetOfNest, readValue, writeValue } from './values.ts'
 
-const text = fc.string({ unit: 'binary', maxLength: 40 })
+const text = fc.string({ unit: ANY_CHARACTER, maxLength: 40 })
 const name = fc.stringMatching(/^[a-z][\w.-]{0,20}$/).filter((one) => !/\.(reply|dlt|retry-\d+)$/.test(one))
 
 describe('patterns', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addressOfCall, addressOfHandler, checkHeaders } from '@elysia-microservices/engine'
-import { assertOneReading, textsOf } from '@elysia-microservices/test-support'
+import { ANY_CHARACTER, assertOneReading, textsOf } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
@@ -22,7 +22,7 @@ import {
   sharedFilter
 } from './topics.ts'
 
-const text = fc.string({ unit: 'binary', size: 'max', maxLength: 300 })
+const text = fc.string({ unit: ANY_CHARACTER, size: 'max', maxLength: 300 })
 const level = fc.stringMatching(/^[a-z0-9.]{0,3}$/)
 const topic = fc.array(level, { minLength: 1, maxLength: 6 }).map((levels) => levels.join('/'))
 const INBOX = '_elysia/i/abcdefghijkl.1r17-abcdefghijkl-'

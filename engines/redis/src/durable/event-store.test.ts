@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Publisher } from '@elysia-microservices/engine'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { Appended, EntryBatch } from '../driver.ts'
@@ -221,7 +222,7 @@ describe('events published over Redis', () => {
           )
         publisher.close(new Error('over'))
       }),
-      { numRuns: 300 }
+      { numRuns: runs(300) }
     )
   })
 })

@@ -7,7 +7,7 @@ import { microservice } from '../index.ts'
 import { asking } from '../testing/service.ts'
 import { MessagePattern } from './decorators.ts'
 
-const MANY = 100_000
+const MANY = 20_000
 let made = 0
 let open = 0
 

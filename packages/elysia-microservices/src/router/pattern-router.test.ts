@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import { routeOf } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import type { HandlerPattern } from './handler-pattern.ts'
@@ -147,7 +148,7 @@ describe('PatternRouter and the obvious implementation', () => {
         )
         assert.equal(find(router, asked)?.value, expected[0])
       }),
-      { numRuns: 2000 }
+      { numRuns: runs(2000) }
     )
   })
 
@@ -164,7 +165,7 @@ describe('PatternRouter and the obvious implementation', () => {
           assert.equal(next, params.length)
         }
       }),
-      { numRuns: 1000 }
+      { numRuns: runs(1000) }
     )
   })
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import { ValidationError } from '@elysia-microservices/transport'
 import { type } from 'arktype'
 import { t } from 'elysia'
@@ -257,7 +258,7 @@ describe("a schema of Elysia's t for data", () => {
           assert.ok(error instanceof ValidationError, String(error))
         }
       }),
-      { numRuns: 500 }
+      { numRuns: runs(500) }
     )
   })
 

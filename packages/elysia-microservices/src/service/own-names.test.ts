@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { isOnPush } from '@elysia-microservices/test-support'
+import { isOnPush, runs } from '@elysia-microservices/test-support'
 import type { Transport } from '@elysia-microservices/transport'
 import { t } from 'elysia'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 
 const cleanups = new Cleanups()
 /** How many compositions are tried. */
-const RUNS = isOnPush ? 60 : 600
+const RUNS = isOnPush ? runs(60) : 600
 afterEach(() => cleanups.run())
 
 class Failed extends Error {

@@ -1,6 +1,7 @@
 /** Tests balancing, budgets and pauses, with a clock and random numbers that the test controls. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { addressName, parseAddress } from './address.ts'
 import { Balancer } from './balancer.ts'
@@ -529,7 +530,7 @@ describe('priorities', () => {
           assert.deepEqual(rank, order[0]?.rank)
         }
       ),
-      { numRuns: 500 }
+      { numRuns: runs(500) }
     )
   })
 

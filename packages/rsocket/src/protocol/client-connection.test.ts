@@ -1,6 +1,7 @@
 /** Tests the asking end of RSocket: what it sends, and that every call settles exactly once whatever it receives. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
+import { onPush, runs } from '@elysia-microservices/test-support'
 import {
   type Caller,
   type CallOptions,
@@ -324,7 +325,7 @@ describe('an RSocket client', () => {
     assert.deepEqual(sent(), [])
   })
 
-  it('lets no more than 65,536 calls wait for a lease', async () => {
+  onPush(it)('lets no more than 65,536 calls wait for a lease', async () => {
     const leased = make({ lease: true })
     leased.connection.open(output)
     output.sent()
@@ -389,7 +390,7 @@ describe('an RSocket client', () => {
           assert.equal(client.connection.inFlight, 0)
         }
       ),
-      { numRuns: 300 }
+      { numRuns: runs(300) }
     )
   })
 })

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import { ByteWriter, OptionError, ProtocolError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { entry, headersEntry, join, routeEntry } from '../testing/rsocket-frames.ts'
@@ -88,7 +89,7 @@ describe('composite metadata', () => {
           assert.ok(error instanceof ProtocolError)
         }
       }),
-      { numRuns: 2_000 }
+      { numRuns: runs(2_000) }
     )
   })
 

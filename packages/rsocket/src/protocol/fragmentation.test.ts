@@ -1,6 +1,7 @@
 /** Protocol.md, "Fragmentation and Reassembly". */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { describeFrames } from '../testing/describe-frames.ts'
 import { cancel, channel, frame, payload, request, requestN, route } from '../testing/rsocket-frames.ts'
@@ -116,7 +117,7 @@ describe('Fragmentation', () => {
           assert.deepEqual(await Promise.all(calls), texts)
         }
       ),
-      { numRuns: 50 }
+      { numRuns: runs(50) }
     )
   })
 })
@@ -206,7 +207,7 @@ describe('Reassembly', () => {
           }
         }
       ),
-      { numRuns: 300 }
+      { numRuns: runs(300) }
     )
   })
 

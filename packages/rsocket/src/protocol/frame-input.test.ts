@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { frame } from '../testing/rsocket-frames.ts'
 import { type FrameHandler, FrameInput } from './frame-input.ts'
@@ -81,7 +82,7 @@ describe('FrameInput', () => {
           assert.deepEqual(handler.failures, [])
         }
       ),
-      { numRuns: 500 }
+      { numRuns: runs(500) }
     )
   })
 

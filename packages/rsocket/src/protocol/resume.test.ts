@@ -1,6 +1,7 @@
 /** Tests the stored frames of one end, and compares them with the simplest possible implementation. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { TYPES, uint24 } from '../testing/rsocket-frames.ts'
 import { hasPosition, ResumeState } from './resume.ts'
@@ -60,7 +61,7 @@ describe('what is kept of what was sent', () => {
           assert.equal(Buffer.concat(state.framesFrom(first)).equals(Buffer.concat(kept)), true)
         }
       ),
-      { numRuns: 200 }
+      { numRuns: runs(200) }
     )
   })
 

@@ -1,6 +1,7 @@
 /** Tests Protocol.md, "Resuming Operation": two ends over sockets that are lost. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { Subject } from 'rxjs'
 import { NO_LIMITS } from '../limits/server-limits.ts'
@@ -168,7 +169,7 @@ describe('Resuming Operation', () => {
         assert.deepEqual(await Promise.all(answers), [1, 2, 3])
         assert.equal(calls, 3)
       }),
-      { numRuns: 150 }
+      { numRuns: runs(150) }
     )
   })
 

@@ -352,10 +352,10 @@ describe('a call within a message', () => {
         dispatcher.waiting[0]!.answer('outer')
       }
     }
-    assert.equal(await client.request('wait', 1, { timeout: 5_000 }), 'outer')
+    assert.equal(await client.request('wait', 1, { timeout: 60_000 }), 'outer')
     assert.equal(await inner, 1)
-    assert.equal(told[0], 5_000)
-    assert.ok(told[1]! > 0 && told[1]! <= 5_000, String(told[1]))
+    const [outer = 0, within = 0] = told
+    assert.ok(0 < within && within <= outer && outer <= 60_000, told.join(', '))
     const over = { remaining: 0 }
     await assert.rejects(client.request('echo', 1, { within: over }), { name: 'TimeoutError' })
     await new Promise<void>((resolve) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { StringDecoder } from 'node:string_decoder'
 import { describe, it } from 'node:test'
+import { ANY_CHARACTER, runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
 
@@ -89,7 +90,7 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   return ends.map((end, index) => bytes.subarray(index === 0 ? 0 : ends[index - 1], end))
 }
 
-const text = fc.string({ unit: 'binary', maxLength: 40, size: 'max' })
+const text = fc.string({ unit: ANY_CHARACTER, maxLength: 40, size: 'max' })
 const places = fc.array(fc.nat(), { maxLength: 12 })
 
 describe('NestFrameDecoder', () => {
@@ -130,7 +131,7 @@ describe('NestFrameDecoder', () => {
           assert.deepEqual(decodeAll(chunks, limit), decodeObviously(chunks, limit))
         }
       ),
-      { numRuns: 2_000 }
+      { numRuns: runs(2_000) }
     )
   })
 
@@ -155,7 +156,7 @@ describe('NestFrameDecoder', () => {
         assert.deepEqual(received, texts)
         assert.deepEqual([decoder.buffered, decoder.incomplete], [0, false])
       }),
-      { numRuns: 1_000 }
+      { numRuns: runs(1_000) }
     )
   })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { parseAddress } from './ip-address.ts'
 
@@ -68,7 +69,7 @@ describe('parseAddress', () => {
       fc.property(text, (address) => {
         assert.equal(parseAddress(address) !== undefined, isIP(address) !== 0, address)
       }),
-      { numRuns: 5_000 }
+      { numRuns: runs(5_000) }
     )
   })
 })

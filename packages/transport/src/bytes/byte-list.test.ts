@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { ByteList } from './byte-list.ts'
 
@@ -21,7 +22,7 @@ describe('ByteList', () => {
           assert.equal(list.length, 0)
         }
       }),
-      { numRuns: 50 }
+      { numRuns: runs(50) }
     )
   })
 
@@ -39,7 +40,7 @@ describe('ByteList', () => {
         assert.deepEqual(Buffer.concat(out), Buffer.concat(pieces.filter((piece) => piece !== null)))
         assert.equal(list.length, 0)
       }),
-      { numRuns: 50 }
+      { numRuns: runs(50) }
     )
   })
 

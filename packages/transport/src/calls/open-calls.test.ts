@@ -1,6 +1,7 @@
 /** Tests of the life of calls, with a sender that records what it is told to send. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { onPush, runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import type { CallOptions, CallReceiver } from '../call.ts'
 import {
@@ -200,7 +201,7 @@ describe('open calls', () => {
     assert.equal(outcome.settled, 1)
   })
 
-  it('wait for a connection, in order, 65,536 at most', () => {
+  onPush(it)('wait for a connection, in order, 65,536 at most', () => {
     const { calls, sender, start } = newCalls()
     sender.isConnected = false
     const first = start('event')
@@ -624,7 +625,7 @@ describe('calls, whatever happens', () => {
           for (const error of outcome.seen)
             if (error instanceof Error) assert.ok(error instanceof MicroserviceError)
       }),
-      { numRuns: 500 }
+      { numRuns: runs(500) }
     )
   })
 })

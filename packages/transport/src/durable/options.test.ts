@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ANY_CHARACTER, runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { ageOf } from './clock.ts'
 import { durableSettings, groupOf } from './options.ts'
@@ -10,14 +11,17 @@ describe('the group of a durable handler', () => {
   it('is the name of the service, and another one for another name', () => {
     assert.equal(groupOf(own, 'billing', 'p'), 'billing')
     assert.equal(groupOf(own, 'shop.x y', 'p'), 'shop~2e~x~20~y')
-    const name = fc.oneof(fc.stringMatching(/^[ab.~ 2e-]{1,6}$/), fc.string({ unit: 'binary', minLength: 1 }))
+    const name = fc.oneof(
+      fc.stringMatching(/^[ab.~ 2e-]{1,6}$/),
+      fc.string({ unit: ANY_CHARACTER, minLength: 1 })
+    )
     fc.assert(
       fc.property(name, name, (one, other) => {
         const [group, another] = [groupOf(own, one, 'p'), groupOf(own, other, 'p')]
         assert.equal(group === another, one === other)
         assert.doesNotMatch(group, /[\s.*>/\\]/u)
       }),
-      { numRuns: 1_000 }
+      { numRuns: runs(1_000) }
     )
   })
 

@@ -1,6 +1,7 @@
 /** Frames are converted to messages and back, whatever their sizes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import {
   framesOf,
@@ -53,7 +54,7 @@ describe('the messages of a turn', () => {
           assert.ok((messages[index] as Uint8Array).length + message.length > 0)
         assert.ok(messages.length <= Math.max(1, all.filter((size) => size > 1_000).length * 2 + 1))
       }),
-      { numRuns: 50 }
+      { numRuns: runs(50) }
     )
   })
 
@@ -85,7 +86,7 @@ describe('the messages of RSocket', () => {
           Buffer.concat(frames)
         )
       }),
-      { numRuns: 50 }
+      { numRuns: runs(50) }
     )
   })
 })

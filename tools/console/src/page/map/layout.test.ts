@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import { layOut, type Point } from './layout.ts'
 import { MAX_EDGES, MAX_NODES } from './model.ts'
@@ -57,7 +58,7 @@ describe('the layout of a map', () => {
         }
         assert.deepEqual(layOut([...names].reverse(), [...lines].reverse(), room), picture)
       }),
-      { numRuns: 40 }
+      { numRuns: runs(40) }
     )
   })
 
