@@ -80,6 +80,7 @@ const MINUTES_OF_MUTANTS = 20
 const NODE = nodeOf('.')
 const NODE_LTS = nodeOf('tools/runtimes')
 const DENO = resolve('node_modules/.bin/deno')
+const FEWER_TRIES = ['--preload', resolve('tools/scripts/fewer-tries.ts')]
 const RUNNER = resolve('tools/scripts/node-tests.mjs')
 
 /** Runs before all others, because tests under Node need the build. The build also checks all types. */
@@ -129,7 +130,9 @@ export function jobsOf(gate: Gate): Job[] {
     .filter(({ files }) => files.length > 0)
   const isOn = (runtime: 'bun' | 'node', { kind, name }: Suite) =>
     gate !== 'test' || (ON_ONE_RUNTIME.get(`${kind}/${name}`) ?? runtime) === runtime
-  const jobs = suites.filter((suite) => isOn('bun', suite)).map((suite) => ({ suite, job: underBun(suite) }))
+  const jobs = suites
+    .filter((suite) => isOn('bun', suite))
+    .map((suite) => ({ suite, job: underBun(gate, suite) }))
   if (gate !== 'check')
     jobs.push(
       ...onNode.filter((suite) => isOn('node', suite)).map((suite) => ({ suite, job: underNode(suite) })),
@@ -163,11 +166,17 @@ function onlyFiles(suite: Suite, isWanted: (file: string) => boolean): Suite {
   return { ...suite, files: suite.files.filter(isWanted) }
 }
 
-function underBun({ kind, name, folder, files }: Suite): Job {
+function underBun(gate: Gate, { kind, name, folder, files }: Suite): Job {
   const inside = files.map((file) => `./${relative(folder, file)}`)
   return {
     name: `${kind}/bun/${name}`,
-    command: ['bun', 'test', `--timeout=${LONGEST_TEST}`, ...inside],
+    command: [
+      'bun',
+      'test',
+      `--timeout=${LONGEST_TEST}`,
+      ...(gate === 'check' ? FEWER_TRIES : []),
+      ...inside
+    ],
     folder,
     hasTests: true
   }

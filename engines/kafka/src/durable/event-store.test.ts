@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Publisher } from '@elysia-microservices/engine'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import type { Cluster } from '../connection/cluster.ts'
 import { Code } from '../connection/errors.ts'
@@ -198,7 +199,7 @@ describe('events that are published to Kafka', () => {
   it('are stored in the order of their keys, and none is lost, with two requests under way', async () => {
     // The publisher pauses after each error: all at the same time take no longer than one.
     const all = await Promise.all(
-      fc.sample(simulated('refused', 'late', 'lost', 'unreached', 'unanswered'), 300).map(simulate)
+      fc.sample(simulated('refused', 'late', 'lost', 'unreached', 'unanswered'), runs(300)).map(simulate)
     )
     for (const { broker, count } of all) {
       const keys = storedByKey(broker)
@@ -214,13 +215,13 @@ describe('events that are published to Kafka', () => {
 
   it('are stored once when a partition moves, or its broker cannot be reached', async () => {
     for (const { broker, count } of await Promise.all(
-      fc.sample(simulated('refused', 'unreached'), 100).map(simulate)
+      fc.sample(simulated('refused', 'unreached'), runs(100)).map(simulate)
     ))
       assert.equal(broker.partitions.flatMap(({ log }) => log).length, count)
   })
 
   it('are stored once when the connection is lost before the answer', async () => {
-    for (const { broker, count } of await Promise.all(fc.sample(simulated('lost'), 100).map(simulate)))
+    for (const { broker, count } of await Promise.all(fc.sample(simulated('lost'), runs(100)).map(simulate)))
       assert.equal(broker.partitions.flatMap(({ log }) => log).length, count)
   })
 

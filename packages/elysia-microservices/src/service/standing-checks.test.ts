@@ -226,8 +226,8 @@ const COMBINATIONS = PARTS.flatMap((part) =>
 )
 
 for (const [turn, { part, place, library, newSchema }] of COMBINATIONS.entries()) {
-  // Of these, `npm run check` tries each part once, each place and each library.
-  if (isInCheck && turn % 5 !== 0) continue
+  // `npm run check` tries two of these.
+  if (isInCheck && turn % 6 !== 0) continue
   const { path } = PLACES[place] as (typeof PLACES)[string]
   const accepted = (kit: Kit, pair: readonly string[]) =>
     kit.accepts(compose(kit, part, place, pair, newSchema), path, part)

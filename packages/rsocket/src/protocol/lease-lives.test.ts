@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import { type IncomingMessage, wrapDispatcher } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { Admission } from '../limits/admission.ts'
@@ -233,7 +234,7 @@ async function live(given: Conditions, life: readonly Step[]): Promise<void> {
 
 describe('clients with leases', () => {
   it('lose nothing and wait for nothing, whatever is limited, cut and resumed [property]', () =>
-    fc.assert(fc.asyncProperty(conditions, steps, live), { numRuns: 60 }))
+    fc.assert(fc.asyncProperty(conditions, steps, live), { numRuns: runs(60) }))
 
   it('share the room of the server: two clients lose no event without any fault', () =>
     live({ inFlight: 4, perConnection: 0, resumes: false, foreign: [false, false] }, [
