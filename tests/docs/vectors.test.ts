@@ -179,6 +179,9 @@ async function playWebSocket({ options, steps }: Vector): Promise<void> {
   }
 }
 
+/** The name that a process tells. A test before may have started a service with a name; the vectors have none. */
+const NAME = Symbol.for('elysia-microservices.name')
+
 async function playClient({ title, options, steps }: Vector): Promise<void> {
   const call = CALLS[title]
   assert.ok(call, `no call for '${title}'`)
@@ -186,6 +189,7 @@ async function playClient({ title, options, steps }: Vector): Promise<void> {
   await once(server, 'listening')
   const { port } = server.address() as net.AddressInfo
   const protocol = options.includes('nest') ? 'nest' : 'rsocket'
+  Reflect.deleteProperty(globalThis, NAME)
   const client = connect({ protocol, host: '127.0.0.1', port, logger: silent })
   try {
     const accepted = once(server, 'connection') as Promise<[net.Socket]>
