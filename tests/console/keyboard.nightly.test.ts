@@ -226,7 +226,7 @@ function register(): void {
     await page.locator('.letter').nth(2).waitFor()
     await isAt(/3 dead letters/)
     billing.openBank()
-    await tabTo(/^BUTTON Redrive/)
+    await tabTo(/^BUTTON Redrive$/)
     await press('Enter')
     await until('one is handled', () => billing.done.length === 1)
     await page.locator('.letter').nth(2).waitFor({ state: 'detached' })
