@@ -1,6 +1,6 @@
 /** An engine, and what its suite must know of it. */
 import { Link } from '@elysia-microservices/test-support'
-import type { Transport } from '@elysia-microservices/transport'
+import type { AnyStore, Transport } from '@elysia-microservices/transport'
 
 /** Options of an engine's transport in tests. */
 export interface EngineOptions {
@@ -69,6 +69,8 @@ export interface RunningEngine {
   readonly port: number
   /** The transport, for a service or for clients. */
   transport(options?: EngineOptions): Transport
+  /** The store, if the cases are those of a store beside a transport. Default: the transport is the store. */
+  store?(options?: EngineOptions): AnyStore
   /** Stops the server at once, with all connections; what it has stored stays. */
   stop(): Promise<void>
   /** Starts the server again. */

@@ -6,6 +6,8 @@ import { after, before } from 'node:test'
 import { durableEvents } from './durable.ts'
 import type { EngineUnderTest } from './engine-under-test.ts'
 import { failures } from './faults.ts'
+import { storeAlone } from './store-alone.ts'
+import { type StoreUnderTest, storeCases } from './store-under-test.ts'
 import { twoServices } from './two-services.ts'
 
 export {
@@ -16,6 +18,7 @@ export {
   type RunningEngine
 } from './engine-under-test.ts'
 export { type CaseOf, casesOfRestarts, casesOver, has, NEEDS, type Need } from './needs.ts'
+export type { RunningStore, StoreUnderTest } from './store-under-test.ts'
 
 /**
  * Declares the tests of an engine: over its server, or over a fake of it.
@@ -44,11 +47,21 @@ export { type CaseOf, casesOfRestarts, casesOver, has, NEEDS, type Need } from '
  * ```
  */
 export function engineTests(engine: EngineUnderTest): void {
-  // A fake has no sockets, which would keep the process of the tests running.
+  keepRunning()
+  for (const declare of [failures, twoServices, durableEvents, storeAlone]) declare(engine)
+}
+
+/** Declares the tests of a store of events, which stands beside a transport. */
+export function storeTests(store: StoreUnderTest): void {
+  keepRunning()
+  storeCases(store)
+}
+
+/** A fake has no sockets, which would keep the process of the tests running. */
+function keepRunning(): void {
   let running: ReturnType<typeof setInterval> | undefined
   before(() => {
     running = setInterval(() => {}, 60_000)
   })
   after(() => clearInterval(running))
-  for (const declare of [failures, twoServices, durableEvents]) declare(engine)
 }

@@ -3,7 +3,7 @@ import { OptionError, SEGMENTS } from '@elysia-microservices/transport/kit'
 import type { Engine } from './carrier.ts'
 
 /** The fields of an engine that decide about addresses. */
-type Addressing = Pick<Engine, 'title' | 'whyNot' | 'wildcards'>
+export type Addressing = Pick<Engine, 'title' | 'whyNot' | 'wildcards'>
 
 /** Most characters of a pattern that an error shows. */
 const SHOWN = 300

@@ -21,6 +21,7 @@ export {
   PublishingStore,
   unknownGroup
 } from './durable/client-store.ts'
+export { connectedStore } from './durable/connected-store.ts'
 export {
   type Consumer,
   type ConsumerInit,
@@ -34,6 +35,8 @@ export {
 } from './durable/publisher.ts'
 export { Recent } from './durable/recent.ts'
 export { Recovery } from './durable/recovery.ts'
+export type { StoreConnection, StoreEngine } from './durable/store-engine.ts'
+export type { StoreParts } from './durable/store-parts.ts'
 export { StoredFields, storedMessage } from './durable/stored-message.ts'
 export { whyTooOld } from './durable/too-old.ts'
 export { checkHeaders, joinedHeaders } from './headers.ts'

@@ -1,8 +1,16 @@
 /** Makes both ends of a transport over an engine. */
-import type { ServerContext, Traits, Transport } from '@elysia-microservices/transport/kit'
+import type {
+  EventStore,
+  ServerContext,
+  StoringTraits,
+  Traits,
+  Transport
+} from '@elysia-microservices/transport/kit'
 import type { Carrier, Engine } from './carrier.ts'
-import { DialogueClient, type DialogueClientInit } from './client/dialogue-client.ts'
-import { DialogueServer, type DialogueServerInit } from './server/dialogue-server.ts'
+import { DialogueClient } from './client/dialogue-client.ts'
+import { connectedStore } from './durable/connected-store.ts'
+import type { StoreParts } from './durable/store-parts.ts'
+import { DialogueServer } from './server/dialogue-server.ts'
 
 /** The queue of requests, if the user has named no group. */
 const ALL_SERVICES = 'elysia-microservices'
@@ -25,21 +33,48 @@ export interface EngineParts<Name extends string, Abilities extends Traits, Conn
   queueOf?(group: string): string
   /** Makes the engine for one service, or (`undefined`) for one client. */
   engine(service?: ServerContext): Engine<Connection>
-  /** Receives stored events. Default: the engine stores none. */
-  readonly serverStore?: DialogueServerInit<Connection>['store']
-  /** Publishes stored events. Default: the engine stores none. */
-  readonly clientStore?: DialogueClientInit<Connection>['store']
+}
+
+/** The parts of an engine that stores events, too. */
+export interface StoringEngineParts<
+  Name extends string,
+  Abilities extends StoringTraits,
+  Connection extends Carrier
+> extends EngineParts<Name, Abilities, Connection>,
+    Pick<StoreParts<Connection>, 'serverStore' | 'clientStore'> {}
+
+/** A transport over an engine. */
+type EngineTransport<Name extends string, Abilities extends Traits> = Transport & {
+  readonly name: Name
+  readonly traits: Abilities
 }
 
 /** Makes a transport over an engine. */
+export function engineTransport<
+  Name extends string,
+  Abilities extends StoringTraits,
+  Connection extends Carrier
+>(
+  parts: StoringEngineParts<Name, Abilities, Connection>
+): EngineTransport<Name, Abilities> & { readonly store: EventStore }
 export function engineTransport<Name extends string, Abilities extends Traits, Connection extends Carrier>(
   parts: EngineParts<Name, Abilities, Connection>
-): Transport & { readonly name: Name; readonly traits: Abilities } {
-  const { name, traits } = parts
+): EngineTransport<Name, Abilities>
+export function engineTransport<Name extends string, Abilities extends Traits, Connection extends Carrier>(
+  parts: EngineParts<Name, Abilities, Connection> &
+    Partial<Pick<StoreParts<Connection>, 'serverStore' | 'clientStore'>>
+): EngineTransport<Name, Abilities> & { readonly store?: EventStore } {
+  const { name, traits, serverStore, clientStore } = parts
+  const { stores } = traits
   const queueOf = (group: string | undefined) => group && (parts.queueOf?.(group) ?? group)
   return {
     name,
     traits,
+    ...(stores !== undefined &&
+      serverStore !== undefined &&
+      clientStore !== undefined && {
+        store: connectedStore({ name, stores, engine: parts.engine, serverStore, clientStore })
+      }),
     server(context) {
       const { group = context.name } = context
       const own = queueOf(group)
@@ -52,9 +87,9 @@ export function engineTransport<Name extends string, Abilities extends Traits, C
         },
         service: group,
         toEvery: parts.events === 'every-process',
-        store: parts.serverStore
+        store: serverStore
       })
     },
-    client: (context) => new DialogueClient({ engine: parts.engine(), context, store: parts.clientStore })
+    client: (context) => new DialogueClient({ engine: parts.engine(), context, store: clientStore })
   }
 }

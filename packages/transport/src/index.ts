@@ -71,12 +71,15 @@ export type {
 } from './middleware.ts'
 export type { Pattern } from './pattern.ts'
 export type { DistinguishedName, PeerCertificate } from './peer-certificate.ts'
+export type { AnyStore } from './store.ts'
 export { type ResultEnd, type ResultWatcher, tap } from './tap.ts'
 export type {
   Address,
   ClientTransport,
+  EventStore,
   ServerTransport,
   StopOptions,
+  StoreClient,
   StoreTraits,
   StoringTraits,
   StoringTransport,

@@ -79,7 +79,9 @@ export {
   type DeadLetterChange
 } from './durable/dead-letter-changes.ts'
 export { type DeliveredEvent, dateOf, deliveryOf } from './durable/delivery.ts'
+export { directedHeaders, GROUPS, GROUPS_HEADER, isForOthers } from './durable/directed.ts'
 export { durableGroup, storesNothing } from './durable/group.ts'
+export { Kept } from './durable/kept.ts'
 export {
   checkGroup,
   type DurableSettings,
@@ -162,6 +164,7 @@ export { type EventSender, reportEvent } from './report-event.ts'
 export { forgetResting } from './rest.ts'
 export { DEFAULT_DRAIN, endedWithin, type RunningAnswer, RunningMessages } from './running-messages.ts'
 export { statsOf } from './stats-of.ts'
+export { storeOf } from './store.ts'
 export {
   asPromise,
   consume,

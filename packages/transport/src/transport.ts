@@ -98,6 +98,39 @@ export interface Transport {
 /** A transport that stores events: its clients publish durable events. */
 export interface StoringTransport extends Transport {
   readonly traits: StoringTraits
+  /** The store alone, without calls: for the option `store` beside another transport. */
+  readonly store: EventStore
+}
+
+/** A store of events. It carries no calls. */
+export interface EventStore {
+  /** The name, such as `'sqlite'`; the field `transport` of its messages and of its figures. */
+  readonly name: string
+  /** Abilities of the store. */
+  readonly stores: StoreTraits
+  /**
+   * Makes the part of a service that runs its durable handlers. Its dispatcher has only the routes of durable handlers.
+   * @throws {OptionError} an option is wrong for a service
+   */
+  server(context: ServerContext): ServerTransport
+  /**
+   * Makes the part of a client that publishes and manages events.
+   * @throws {OptionError} an option is wrong for a client
+   */
+  client(context: ClientContext): StoreClient
+}
+
+/** The part of a client that publishes and manages events, with a connection of its own. */
+export interface StoreClient extends DurableCaller {
+  /** The name of the store. */
+  readonly name: string
+  readonly status: ClientStatus
+  /** Passes all events of the connection to a listener from now on. Returns a function that removes the listener. */
+  onStatus(listener: ConnectionListener): () => void
+  /** Connects now; otherwise the first event that is published connects. Rejects with a `ConnectionError`. */
+  connect(): Promise<void>
+  /** Closes the connection; events that are not stored fail. Resolves when the connection is closed. */
+  close(): Promise<void>
 }
 
 /** Context of a server, given by its service. */

@@ -8,7 +8,7 @@ import {
   routeOf
 } from '@elysia-microservices/transport/kit'
 import { requestHead, requestPacket, toJson } from '@elysia-microservices/transport/nest'
-import { addressOfCall } from '../address.ts'
+import { type Addressing, addressOfCall } from '../address.ts'
 import type { CarriedHeaders, Engine } from '../carrier.ts'
 import { checkHeaders } from '../headers.ts'
 
@@ -35,12 +35,15 @@ interface Place {
   readonly head: string
 }
 
+/** The fields of an engine that decide how a call is written. */
+type Writing = Addressing & Pick<Engine, 'recordOf' | 'whyNoHeader'>
+
 /** Writes calls for one engine. */
 export class CallWriter {
-  readonly #engine: Engine
+  readonly #engine: Writing
   readonly #remembered = new Map<string | number, Place>()
 
-  constructor(engine: Engine) {
+  constructor(engine: Writing) {
     this.#engine = engine
   }
 

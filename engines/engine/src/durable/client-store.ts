@@ -4,6 +4,8 @@ import {
   checkPublishOptions,
   type DeadLetters,
   type DurableCaller,
+  directedHeaders,
+  GROUPS,
   inheritedOptions,
   nameOf,
   OptionError,
@@ -12,10 +14,11 @@ import {
   type PublishOptions,
   unsendable
 } from '@elysia-microservices/transport/kit'
-import type { CarriedHeaders, Carrier, Engine } from '../carrier.ts'
+import type { CarriedHeaders } from '../carrier.ts'
 import { CallWriter, eventOf } from '../client/outgoing-call.ts'
 import { newSecret } from '../secret.ts'
 import { type OutgoingEvent, Publisher, type PublisherOptions } from './publisher.ts'
+import type { StoreConnection, StoreEngine } from './store-engine.ts'
 
 /** The durable part of a client. The client calls its methods when the connection changes. */
 export interface ClientStore<Connection> extends DurableCaller {
@@ -39,8 +42,8 @@ export interface ClientStore<Connection> extends DurableCaller {
 }
 
 /** The parts of a client that its store needs. */
-export interface ClientStoreInit<Connection extends Carrier> {
-  readonly engine: Engine<Connection>
+export interface ClientStoreInit<Connection extends StoreConnection> {
+  readonly engine: StoreEngine<Connection>
   readonly context: ClientContext
   /** Returns the connection; connects if there is none. */
   connect(): Promise<Connection>
@@ -76,7 +79,7 @@ export function unknownGroup(group: string, where: string): OptionError {
  * Publishes events over the connection that the client has at the time. An engine implements how it stores an event,
  * and the management of dead letters.
  */
-export abstract class PublishingStore<Connection extends Carrier, Event extends OutgoingEvent>
+export abstract class PublishingStore<Connection extends StoreConnection, Event extends OutgoingEvent>
   implements ClientStore<Connection>
 {
   protected readonly context: ClientContext
@@ -131,10 +134,11 @@ export abstract class PublishingStore<Connection extends Carrier, Event extends 
         data,
         headers: own
       })
+      const directed = directedHeaders(options[GROUPS])
       const isOwnId = options.id === undefined
       return this.outgoing(
         { pattern: nameOf(pattern), address, id, isOwnId, timeout, signal: signal ?? undefined },
-        { json, packet: eventOf(head, json), key, headers }
+        { json, packet: eventOf(head, json), key, headers: directed ? { ...headers, ...directed } : headers }
       )
     } catch (error) {
       throw unsendable(error)

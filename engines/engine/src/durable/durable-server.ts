@@ -16,7 +16,7 @@ import {
   viaOf
 } from '@elysia-microservices/transport/kit'
 import { addressOfHandler } from '../address.ts'
-import type { Carrier, Engine } from '../carrier.ts'
+import type { StoreConnection, StoreEngine } from './store-engine.ts'
 
 /** One durable handler of a service in one process. */
 export interface Consumer<Connection> {
@@ -96,9 +96,9 @@ export interface ServerStore<Connection> {
 const ATTEMPTS = 3
 
 /** Receives durable events. */
-export class DurableServer<Connection extends Carrier> {
+export class DurableServer<Connection extends StoreConnection> {
   readonly #store: ServerStore<Connection>
-  readonly #engine: Engine<Connection>
+  readonly #engine: StoreEngine<Connection>
   readonly #context: ServerContext
   readonly #consumers: readonly Consumer<Connection>[]
 
@@ -109,7 +109,7 @@ export class DurableServer<Connection extends Carrier> {
   constructor(
     store: ServerStore<Connection>,
     dispatcher: Dispatcher,
-    engine: Engine<Connection>,
+    engine: StoreEngine<Connection>,
     context: ServerContext,
     service: string | undefined
   ) {

@@ -1,4 +1,5 @@
 /** Headers of records: the headers of the caller, and those that NestJS and this library add. */
+import { GROUPS_HEADER } from '@elysia-microservices/transport/kit'
 
 /** The headers that this library or NestJS adds; callers may not give headers with the same prefixes. */
 export const HEADER = {
@@ -43,14 +44,19 @@ const RESERVED = /^(kafka_|elysia-|ce_)/
 
 const RESERVED_BYTES = ['kafka_', 'elysia-', 'ce_'].map((start) => Buffer.from(start))
 
-/** Whether a header has one of the prefixes of this library or of NestJS. */
+/** A header of an event that travels with those of the publisher: a dispatcher reads it, and handlers do not see it. */
+const TRAVELING = Buffer.from(GROUPS_HEADER)
+
+/** Whether a header has one of the prefixes of this library or of NestJS, and is not for the dispatcher. */
 export function isReserved(bytes: Buffer, at: number): boolean {
-  for (const start of RESERVED_BYTES) {
-    let same = 0
-    while (same < start.length && bytes[at + same] === start[same]) same++
-    if (same === start.length) return true
-  }
+  for (const start of RESERVED_BYTES) if (isAt(bytes, at, start)) return !isAt(bytes, at, TRAVELING)
   return false
+}
+
+function isAt(bytes: Buffer, at: number, text: Buffer): boolean {
+  let same = 0
+  while (same < text.length && bytes[at + same] === text[same]) same++
+  return same === text.length
 }
 
 export type HeaderName = (typeof HEADER)[keyof typeof HEADER]

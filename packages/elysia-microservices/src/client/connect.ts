@@ -1,6 +1,7 @@
 /** `connect()`: the client of a service. */
 import {
   type Adapt,
+  type AnyStore,
   adaptedCaller,
   adaptedPublish,
   atLeast,
@@ -27,7 +28,9 @@ import {
   OptionError,
   readCallerName,
   type SentMessage,
+  type StoreClient,
   type StoringTransport,
+  storeOf,
   storesNothing,
   type Traits,
   type Transport,
@@ -87,6 +90,11 @@ export interface ClientOptions {
    * listen. Default: none.
    */
   readonly service?: object | undefined
+  /**
+   * The store of events, beside the transport: a store such as `sqlite('events.db')`, or a transport that stores events,
+   * of which only the store is used. Default: the transport, if it stores events.
+   */
+  readonly store?: AnyStore | undefined
   /** Called at each connection, connection attempt, ejection and retry. */
   readonly onStatus?: ConnectionListener | undefined
   /** Receives failures that no caller can be told of. Default: the console. */
@@ -105,6 +113,9 @@ export interface StoringConnectOptions extends ClientOptions {
   readonly transport: StoringTransport
 }
 
+/** Options of a client with a store beside its transport: the client has `publish` and `group`. */
+export type StoreConnectOptions = ConnectOptions & { readonly store: AnyStore }
+
 /** Options of a client over TCP in the short form: `port: 4000`. */
 export interface TcpConnectOptions extends ClientOptions, ShortClientOptions {}
 
@@ -121,6 +132,7 @@ const NAMES = [
   'forward',
   'inherit',
   'service',
+  'store',
   'onStatus',
   'logger'
 ] as const
@@ -140,9 +152,9 @@ const DEFAULT_TIMEOUT = 30_000
  * await client.close()
  * ```
  */
-export function connect(options: StoringConnectOptions): UntypedStoringClient
+export function connect(options: StoringConnectOptions | StoreConnectOptions): UntypedStoringClient
 export function connect(options?: ConnectOptions): UntypedClient
-export function connect<Service>(options: StoringConnectOptions): StoringClient<Service>
+export function connect<Service>(options: StoringConnectOptions | StoreConnectOptions): StoringClient<Service>
 export function connect<Service>(options?: ConnectOptions): Client<Service>
 export function connect(options: ConnectOptions = {}): object {
   const { own, transport } = readOptions(options)
@@ -176,16 +188,20 @@ export function connect(options: ConnectOptions = {}): object {
     inherit ? inheriting : undefined,
     forwarding([...forward])
   ])
-  const client = transport.client({
+  const context = {
     logger,
     name,
     timeout: timeout ?? DEFAULT_TIMEOUT,
     waitForConnection,
     dispatcher: service === undefined ? undefined : dispatcherOf(service)
-  })
-  if (onStatus !== undefined) client.onStatus(onStatus)
+  }
+  const store = own.store === undefined ? undefined : storeOf(own.store, [transport])
+  const client = transport.client(context)
+  const durable = store?.client({ ...context, dispatcher: undefined })
+  if (onStatus !== undefined) for (const one of [client, durable]) one?.onStatus(onStatus)
   for (const middleware of wrap) middleware.attach?.(client)
-  return new TransportClient(client, transport.traits, tracedSent(wrap), adapt)
+  const traits = store === undefined ? transport.traits : { ...transport.traits, stores: store.stores }
+  return new TransportClient(client, durable, traits, tracedSent(wrap), adapt)
 }
 
 /** Makes a call in a handler `within` its message, unless the call names one. */
@@ -204,7 +220,7 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
   const others = entries.filter((entry) => !isOwn(entry))
   const { transport = 'tcp' } = options
   if (transport === 'tcp') return { own, transport: shortForm(Object.fromEntries(others), 'client', NAMES) }
-  if (typeof Object(transport).client !== 'function')
+  if (typeof Object(transport).client !== 'function' || typeof transport.traits !== 'object')
     throw OptionError.expected(
       'options.transport',
       "'tcp', or a transport such as tcp({ port: 4000 })",
@@ -217,24 +233,31 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
 
 class TransportClient extends Calls implements UntypedStoringClient {
   readonly #transport: ClientTransport
+  /** The store beside the transport; `undefined`: the transport stores events itself, or none. */
+  readonly #store: StoreClient | undefined
   readonly #publishing: Publishing
   /** Abilities of the transport, and its store: for packages that build on this one, see `insideOf`. */
   readonly [INSIDE]: InsideClient
 
   constructor(
     transport: ClientTransport,
+    store: StoreClient | undefined,
     traits: Traits,
     wrap: readonly Middleware<SentMessage>[],
     adapt?: Adapt
   ) {
-    const { durable, name } = transport
+    const { name } = transport
+    const durable = store ?? transport.durable
     const publishing = new Publishing()
-    const publish = durable ? wrapPublish(durable, wrap, name) : () => Promise.reject(storesNothing(name))
+    const publish = durable
+      ? wrapPublish(durable, wrap, store?.name ?? name)
+      : () => Promise.reject(storesNothing(name))
     super(
       adaptedCaller(wrapCaller(transport, wrap, name), adapt),
       adaptedPublish(publishing.counted(publish), adapt)
     )
     this.#transport = transport
+    this.#store = store
     this.#publishing = publishing
     this[INSIDE] = { traits, durable }
   }
@@ -244,11 +267,14 @@ class TransportClient extends Calls implements UntypedStoringClient {
   }
 
   onStatus(listener: ConnectionListener): () => void {
-    return this.#transport.onStatus(listener)
+    const ends = [this.#transport.onStatus(listener), this.#store?.onStatus(listener)]
+    return () => {
+      for (const end of ends) end?.()
+    }
   }
 
-  connect(): Promise<void> {
-    return this.#transport.connect()
+  async connect(): Promise<void> {
+    await Promise.all([this.#transport.connect(), this.#store?.connect()])
   }
 
   async close({ drain = 0 }: CloseOptions = {}): Promise<void> {
@@ -257,7 +283,7 @@ class TransportClient extends Calls implements UntypedStoringClient {
       this.#publishing.refuse()
       await drained(() => (this.#transport.inFlight ?? 0) + this.#publishing.inFlight, drain)
     }
-    await this.#transport.close()
+    await Promise.all([this.#transport.close(), this.#store?.close()])
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -265,8 +291,8 @@ class TransportClient extends Calls implements UntypedStoringClient {
   }
 
   group(name: string): DurableGroup {
-    const { durable, name: transport } = this.#transport
-    if (durable === undefined) throw storesNothing(transport)
+    const { durable } = this[INSIDE]
+    if (durable === undefined) throw storesNothing(this.#transport.name)
     return durableGroup(durable, name)
   }
 }

@@ -315,7 +315,7 @@ describe('what cannot be durable is refused', () => {
     const client = connect({ transport: tcp({ port: 1 }) }) as UntypedStoringClient
     await assert.rejects(
       client.publish('e', 1),
-      refused('transport', /tcp\(\) stores no events.*use a transport that stores events/)
+      refused('transport', /tcp\(\) stores no events.*or a transport that stores events/)
     )
     assert.throws(() => client.group('g').deadLetters, refused('transport', /stores no events/))
     await client.close()

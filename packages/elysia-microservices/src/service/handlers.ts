@@ -15,6 +15,8 @@ export class Handlers {
   readonly #byTransport = new Map<string, HandlerRegistry>()
   readonly #all: Registration[] = []
   readonly #byOrigin = new Map<Origin, Registration[]>()
+  /** The name of the store beside the transports, which brings events of durable handlers that are bound to a transport. */
+  store: string | undefined
 
   /** All handlers, in the order of their registration. */
   get all(): readonly Registration[] {
@@ -48,10 +50,9 @@ export class Handlers {
 
   /** Adds a handler. @throws {OptionError} a pattern is invalid, or is a message pattern that already has a handler */
   add(registration: Registration): void {
-    const { binding } = registration.origin
-    if (binding === undefined) this.#registry.add(compiled(registration))
+    if (registration.origin.binding === undefined) this.#registry.add(compiled(registration))
     for (const [transport, registry] of this.#byTransport)
-      if (binding === undefined || isServedBy(binding, transport)) registry.add(compiled(registration))
+      if (this.#isServed(registration.origin, transport)) registry.add(compiled(registration))
     this.#all.push(registration)
     this.#byOrigin.set(registration.origin, [
       ...(this.#byOrigin.get(registration.origin) ?? []),
@@ -84,11 +85,14 @@ export class Handlers {
   }
 
   #compiledFor(transport: string | undefined): RegisteredHandler[] {
-    return this.#all
-      .filter(
-        ({ origin: { binding } }) => binding === undefined || (transport && isServedBy(binding, transport))
-      )
-      .map(compiled)
+    return this.#all.filter(({ origin }) => this.#isServed(origin, transport)).map(compiled)
+  }
+
+  /** Whether a handler gets the messages of a transport, or of the store. */
+  #isServed({ binding, durable }: Origin, transport: string | undefined): boolean {
+    if (binding === undefined) return true
+    if (transport === undefined) return false
+    return (transport === this.store && durable !== undefined) || isServedBy(binding, transport)
   }
 }
 

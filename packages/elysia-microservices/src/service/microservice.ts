@@ -6,7 +6,8 @@ import {
   nameProcess,
   OptionError,
   type ServerTransport,
-  type ServiceStatus
+  type ServiceStatus,
+  storeOf
 } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { Chaos } from '../chaos/chaos.ts'
@@ -55,8 +56,11 @@ export function microservice(options?: MicroserviceOptions): object {
   if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...nestApp }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).middleware)
   const instance = crypto.randomUUID()
-  const servers = transports.map((transport) => transport.server({ name, group, version, instance, logger }))
-  const settings = { name, group, transports, servers, drain, logger, workers, shutdownOn }
+  const context = { name, group, version, instance, logger }
+  const store = service.store === undefined ? undefined : storeOf(service.store, transports)
+  const storing = store && { store, server: store.server(context) }
+  const servers = transports.map((transport) => transport.server(context))
+  const settings = { name, group, transports, servers, storing, drain, logger, workers, shutdownOn }
   // By default a service describes itself to nobody, except under the development command, whose page shows all
   // services.
   const { describe = isInDevelopment() } = service
@@ -100,6 +104,7 @@ function newService(
     ...settings,
     transports: [],
     servers: [] as readonly ServerTransport[],
+    storing: undefined,
     workers: undefined,
     shutdownOn: undefined
   }

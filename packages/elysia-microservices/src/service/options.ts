@@ -1,5 +1,6 @@
 /** The options of a service. */
 import {
+  type AnyStore,
   checkLogger,
   consoleLogger,
   DEFAULT_DRAIN,
@@ -58,6 +59,11 @@ export interface ServiceOptions {
    * itself, by `service.listen()`; none if an app starts it.
    */
   readonly shutdownOn?: readonly ShutdownSignal[] | undefined
+  /**
+   * The store of the service's durable handlers, beside its transports: a store such as `sqlite('events.db')`, or a
+   * transport that stores events, of which only the store is used. Default: the transport, if it stores events.
+   */
+  readonly store?: AnyStore | undefined
   /** Receives failures that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
   /**
@@ -103,6 +109,7 @@ export const SERVICE_OPTIONS = {
   workers: { check: (_path, value) => checkWorkers(value as ServiceOptions['workers']) },
   drain: { byDefault: DEFAULT_DRAIN, check: mustBeMilliseconds(0) },
   shutdownOn: { check: mustBe(`a list of ${SHUTDOWN_SIGNALS.join(', ')}`, isListOfSignals) },
+  store: {},
   logger: { byDefault: consoleLogger, check: checkLogger },
   chaos: {},
   describe: {}
@@ -146,6 +153,6 @@ function isListOfSignals(value: unknown): boolean {
 }
 
 function isTransport(value: unknown): value is Transport {
-  const { server, client } = Object(value) as Partial<Transport>
-  return typeof server === 'function' && typeof client === 'function'
+  const { server, client, traits } = Object(value) as Partial<Transport>
+  return typeof server === 'function' && typeof client === 'function' && typeof traits === 'object'
 }

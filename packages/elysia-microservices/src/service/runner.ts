@@ -6,6 +6,8 @@ import {
   checkGroups,
   type Dispatcher,
   dispatcherFor,
+  type EventStore,
+  Kept,
   type Logger,
   OptionError,
   type ServerTransport,
@@ -39,6 +41,8 @@ export interface RunnerSettings {
   readonly transports: readonly Transport[]
   /** The servers of the transports, which carry the service's messages. */
   readonly servers: readonly ServerTransport[]
+  /** The store beside the transports, and its part of the service; `undefined`: the transports store events, or none. */
+  readonly storing: { readonly store: EventStore; readonly server: ServerTransport } | undefined
   /** Milliseconds that work in flight may take when the service stops. */
   readonly drain: number
   readonly logger: Logger
@@ -60,6 +64,9 @@ const HOOKS_AT_LEAST = 1_000
  */
 const HTTP_LATER = 250
 
+/** Milliseconds within which the store must have an event that a transport has brought. */
+const KEEP_TIMEOUT = 30_000
+
 /** The used services whose own transport the log has told of. */
 const unopened = new WeakSet<OwnTransports>()
 
@@ -78,6 +85,8 @@ export class ServiceRunner {
   readonly #servers: ServerTransport[]
   readonly #doors = new Set<Door>()
   readonly #started = new Set<ServerTransport>()
+  /** The durable handlers of this run, if a store beside the transports has their events. */
+  #kept: Kept | undefined
   #group: WorkerGroup | undefined
   #listening: Promise<void> | undefined
   #status: ServiceStatus = 'stopped'
@@ -94,7 +103,10 @@ export class ServiceRunner {
   constructor(core: ServiceCore, settings: RunnerSettings) {
     this.#core = core
     this.#settings = settings
-    this.#servers = [...settings.servers]
+    this.#servers = [
+      ...settings.servers,
+      ...(settings.storing === undefined ? [] : [settings.storing.server])
+    ]
     this.role = roleOf(settings.workers)
   }
 
@@ -144,6 +156,11 @@ export class ServiceRunner {
   get title(): string {
     const { name } = this.#settings
     return name === undefined ? 'A service' : `The service '${name}'`
+  }
+
+  /** The servers that carry calls. */
+  get #callers(): readonly ServerTransport[] {
+    return this.#servers.filter((server) => server !== this.#settings.storing?.server)
   }
 
   /** Whether the service listens, or is starting. */
@@ -231,7 +248,7 @@ export class ServiceRunner {
 
   async #start(byDefault: readonly ShutdownSignal[]): Promise<void> {
     await clearEarlier()
-    if (this.#servers.length === 0)
+    if (this.#callers.length === 0)
       throw new OptionError(
         'options.transport',
         `${this.title} has no transport, so it cannot listen: give it the option transport, such as 'tcp', or use it in a service that has one`
@@ -267,7 +284,7 @@ export class ServiceRunner {
   /** Starts all servers. If one fails, those that have started are stopped again. */
   async #startServers(): Promise<void> {
     const core = this.#core
-    core.checkTransports(this.#servers.map(({ name }) => name))
+    core.checkTransports(this.#callers.map(({ name }) => name))
     core.checkWraps()
     core.endDrain()
     await schemasCompiled()
@@ -304,9 +321,7 @@ export class ServiceRunner {
 
   /** Starts the servers that are not running yet. */
   async #startAll(): Promise<void> {
-    const core = this.#core
-    const all = core.dispatcher(this.#settings.logger)
-    const dispatchers = new Map(this.#servers.map((server) => [server, core.dispatcherOf(server.name, all)]))
+    const dispatchers = this.#dispatchers()
     checkDurableOver(dispatchers)
     const { name, group = name } = this.#settings
     for (const dispatcher of dispatchers.values()) checkGroups(dispatcher, group)
@@ -317,14 +332,33 @@ export class ServiceRunner {
     }
   }
 
+  /** The dispatcher of each server. The store is started first, so that it has the groups of what arrives. */
+  #dispatchers(): Map<ServerTransport, Dispatcher> {
+    const core = this.#core
+    const { logger, name, group = name, storing } = this.#settings
+    const all = core.dispatcher(logger)
+    const own = this.#callers.map((server) => [server, core.dispatcherOf(server.name, all)] as const)
+    if (storing === undefined) return new Map(own)
+    const context = { logger, name, timeout: KEEP_TIMEOUT, dispatcher: undefined }
+    this.#kept ??= new Kept(storing.store, core.ofStore(storing.store.name, all), group, context)
+    const kept = this.#kept
+    return new Map([
+      [storing.server, kept.ofStore],
+      ...own.map(([server, dispatcher]) => [server, kept.ofTransport(dispatcher)] as const)
+    ])
+  }
+
   async #stopServers(drain: number): Promise<void> {
     const started = [...this.#started]
     this.#started.clear()
     await Promise.all(started.map((server) => server.stop({ drain })))
+    await this.#kept?.close()
+    this.#kept = undefined
   }
 
   async #startWorkers(): Promise<void> {
-    const { servers, drain, logger, workers } = this.#settings
+    const { servers: callers, storing, drain, logger, workers } = this.#settings
+    const servers = storing === undefined ? callers : [...callers, storing.server]
     checkWorkers(workers)
     await this.#stopping
     const { WorkerGroup } = await import('@elysia-microservices/workers/supervisor')

@@ -140,6 +140,12 @@ export class ServiceCore implements Holder {
     }
   }
 
+  /** The dispatcher for a store beside the transports: it has the durable handlers that are bound to a transport, too. */
+  ofStore(store: string, dispatcher: Dispatcher): Dispatcher {
+    this.#handlers.store = store
+    return this.dispatcherOf(store, dispatcher)
+  }
+
   /**
    * Checks that the service has the transports of its bound handlers. @throws {OptionError} a handler is bound to a
    * transport that the service does not have

@@ -248,6 +248,7 @@ describe('the value of a transport', () => {
     const own: typeof inside = {
       name: 'own',
       traits: inside.traits,
+      store: inside.store,
       server(context) {
         seen.push([context.name, context.version])
         return inside.server(context)

@@ -19,13 +19,13 @@ export interface DurableGroup {
 }
 
 /** Names the transports that store events, for error messages. This package does not know which transports do. */
-const STORING = 'a transport that stores events (docs/durable-events.md lists them)'
+const STORING = 'a transport that stores events: docs/durable-events.md lists both'
 
 /** The error of what needs a store on a transport without one. */
 export function storesNothing(transport: string): OptionError {
   return new OptionError(
     'options.transport',
-    `${transport}() stores no events; use ${STORING} (emit() sends an event that is not stored)`
+    `${transport}() stores no events; give the client a store beside it (options.store), or ${STORING}; emit() sends an event that is not stored`
   )
 }
 

@@ -5,6 +5,7 @@ import type { Dispatcher, Route } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
+import { type GROUPS, isForOthers } from './directed.ts'
 import { type DurableSettings, groupOf } from './options.ts'
 
 /** Options of `publish`. */
@@ -15,6 +16,8 @@ export interface PublishOptions
    * generated id, so that an event which is sent again after a lost connection is stored once.
    */
   readonly id?: string | undefined
+  /** Set by this library only: the groups that get the event. Default: all groups. */
+  readonly [GROUPS]?: readonly string[] | undefined
 }
 
 /** The engine's confirmation of a stored event. */
@@ -145,6 +148,7 @@ export function dispatcherFor(server: { readonly isDurable?: boolean }, dispatch
     request: (message) => dispatcher.request(message),
     event(message) {
       if (!message.isStored) message.via ??= VIA_PLAIN
+      else if (isForOthers(message)) return
       return dispatcher.event(message)
     }
   }
@@ -163,7 +167,7 @@ export function checkDurable(
   const names = transports.map(({ name }) => name).join(', ')
   throw new OptionError(
     'options.durable',
-    `The event '${first.route ?? 'a RegExp'}' is durable, and ${names} stores no events; give the service a transport that stores events (docs/durable-events.md lists them)`
+    `The event '${first.route ?? 'a RegExp'}' is durable, and ${names} stores no events; give the service a store beside it (options.store), or a transport that stores events (docs/durable-events.md lists both)`
   )
 }
 

@@ -67,7 +67,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
         notices.tell({ type: 'event-refused', pattern, endpoint: undefined, error: said })
       })
     }
-    this.durable = memoryDurable(hub, () => this.#calls.isClosed)
+    this.durable = memoryDurable(hub, () => this.#calls.isClosed, true)
   }
 
   get status(): ClientStatus {

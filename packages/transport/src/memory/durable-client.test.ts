@@ -14,7 +14,7 @@ function newStore() {
   const clock = new ManualClock(1_000)
   const hub = new MemoryHub('application/json', clock)
   const state = { isClosed: false }
-  const durable = memoryDurable(hub, () => state.isClosed)
+  const durable = memoryDurable(hub, () => state.isClosed, true)
   /** Makes a group whose member records every event that is delivered to it. */
   const joined = (name: string, route: string) => {
     const group: MemoryGroup = hub.store.group(name, route, durableSettings(true), () => {})

@@ -1,5 +1,6 @@
 /** The durable events of a client on `memory()`: publishing and dead letters. */
 import { inheritedOptions } from '../calls/within.ts'
+import { directedHeaders, GROUPS } from '../durable/directed.ts'
 import {
   checkPublishOptions,
   type DeadLetter,
@@ -13,8 +14,11 @@ import { decode, encode, type MemoryHub } from './hub.ts'
 import { outside } from './outside.ts'
 import type { MemoryDeadLetter } from './store.ts'
 
-/** @param isClosed returns whether the client is closed */
-export function memoryDurable(hub: MemoryHub, isClosed: () => boolean): DurableCaller {
+/**
+ * @param isClosed returns whether the client is closed
+ * @param reachesPlain handlers that are not durable get what is published, too
+ */
+export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPlain: boolean): DurableCaller {
   const { store } = hub
   return {
     async publish(pattern, data, given) {
@@ -32,7 +36,9 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean): DurableC
         message.pattern = nameOf(pattern)
         message.route = routeOf(pattern)
         message.data = encode(hub.openCodec(), data)
-        message.headers = headers === undefined ? undefined : { ...headers }
+        const directed = directedHeaders(given?.[GROUPS])
+        message.headers =
+          headers === undefined && directed === undefined ? undefined : { ...headers, ...directed }
       } catch (error) {
         throw unsendable(error)
       }
@@ -41,7 +47,7 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean): DurableC
         outside(() => {
           try {
             const published = store.store(message, key, id)
-            if (!published.duplicate) hub.sendEvent(message, true)
+            if (reachesPlain && !published.duplicate) hub.sendEvent(message, true)
             resolve(published)
           } catch (error) {
             reject(error)

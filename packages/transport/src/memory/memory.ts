@@ -10,6 +10,7 @@ import { STORES_EVERYTHING, type StoringTraits, type StoringTransport } from '..
 import { MemoryClient } from './client.ts'
 import { MemoryHub } from './hub.ts'
 import { MemoryServer } from './server.ts'
+import { MemoryStoreClient, MemoryStoreServer } from './store-ends.ts'
 
 /** Options of `memory()`. */
 export interface MemoryOptions {
@@ -60,6 +61,12 @@ export function memory(options?: MemoryOptions): StoringTransport {
   return {
     name: 'memory',
     traits: TRAITS,
+    store: {
+      name: 'memory',
+      stores: TRAITS.stores,
+      server: (context) => new MemoryStoreServer(hub, context),
+      client: () => new MemoryStoreClient(hub)
+    },
     server: (context) => new MemoryServer(hub, context),
     client: (context) => new MemoryClient(hub, context)
   }

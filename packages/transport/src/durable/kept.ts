@@ -1,0 +1,111 @@
+/**
+ * The events of a service whose store is not its transport: what arrives by a transport for a durable handler is
+ * stored, and comes back from the store.
+ */
+import type { Dispatcher } from '../dispatcher.ts'
+import { RejectedError } from '../errors/index.ts'
+import type { IncomingMessage } from '../message.ts'
+import { quietLog, shown } from '../quiet-log.ts'
+import type { ClientContext, EventStore, StoreClient } from '../transport.ts'
+import { routeMatches } from '../wildcards.ts'
+import { GROUPS } from './directed.ts'
+import { groupOf } from './options.ts'
+import { type DurableRoute, dispatcherFor, durableRoutes, VIA_PLAIN } from './published.ts'
+
+/** The durable handlers of a service, and the connection by which the service itself stores events for them. */
+export class Kept {
+  readonly #store: EventStore
+  readonly #context: ClientContext
+  readonly #dispatcher: Dispatcher
+  readonly #groups: readonly { readonly route: string; readonly group: string }[]
+  /** The routes of handlers that are not durable; `undefined` stands for a RegExp. */
+  readonly #plain: readonly (string | undefined)[]
+  #client: StoreClient | undefined
+
+  /**
+   * @param service the group of handlers that name none
+   * @throws {OptionError} a handler has no group
+   */
+  constructor(
+    store: EventStore,
+    dispatcher: Dispatcher,
+    service: string | undefined,
+    context: ClientContext
+  ) {
+    this.#store = store
+    this.#context = context
+    this.#dispatcher = dispatcher
+    this.#groups = durableRoutes(dispatcher).map(({ route = '', durable }) => ({
+      route,
+      group: groupOf(durable, service, route)
+    }))
+    const plain = dispatcher.routes().filter(({ durable }) => durable === undefined)
+    this.#plain = plain.map(({ route }) => route)
+  }
+
+  /** The dispatcher with which the store's server is started: it has the durable routes only. */
+  get ofStore(): Dispatcher {
+    return dispatcherFor({ isDurable: true }, withRoutes(this.#dispatcher, isDurable))
+  }
+
+  /**
+   * The dispatcher with which the server of a transport is started, whose durable handlers the store has. An event fails
+   * with a `RejectedError`, of which its sender is told, if it cannot be stored.
+   */
+  ofTransport(dispatcher: Dispatcher): Dispatcher {
+    if (this.#groups.length === 0) return dispatcher
+    return {
+      ...withRoutes(dispatcher, (route) => !isDurable(route)),
+      event: (message) => this.#event(dispatcher, message)
+    }
+  }
+
+  #event(dispatcher: Dispatcher, message: IncomingMessage): void | Promise<void> {
+    const { route = '' } = message
+    const groups = this.#groups.filter((one) => routeMatches(one.route, route)).map(({ group }) => group)
+    if (groups.length === 0) return dispatcher.event(message)
+    const stored = this.#keep(message, [...new Set(groups)])
+    message.via = VIA_PLAIN
+    const isPlain = this.#plain.some((one) => one === undefined || routeMatches(one, route))
+    return isPlain ? both(stored, () => dispatcher.event(message)) : stored
+  }
+
+  async #keep({ pattern, data, headers }: IncomingMessage, groups: readonly string[]): Promise<void> {
+    const { logger } = this.#context
+    try {
+      this.#client ??= this.#store.client(this.#context)
+      await this.#client.publish(pattern, data, { headers, [GROUPS]: groups })
+    } catch (error) {
+      quietLog(logger).error('unstored', `The event '${shown(pattern)}' could not be stored`, error)
+      throw new RejectedError('The service cannot store the event at the moment')
+    }
+  }
+
+  /** Closes the connection, when the transports have stopped. */
+  async close(): Promise<void> {
+    await this.#client?.close()
+    this.#client = undefined
+  }
+}
+
+/** Settles when both have ended, with the first failure. */
+async function both(stored: Promise<void>, handle: () => void | Promise<void>): Promise<void> {
+  const handled = (async () => handle())()
+  const [storing, handling] = await Promise.allSettled([stored, handled])
+  for (const outcome of [storing, handling]) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+function isDurable({ durable }: { readonly durable?: DurableRoute['durable'] | undefined }): boolean {
+  return durable !== undefined
+}
+
+function withRoutes(
+  dispatcher: Dispatcher,
+  isMeant: (route: ReturnType<Dispatcher['routes']>[number]) => boolean
+): Dispatcher {
+  return {
+    routes: () => dispatcher.routes().filter(isMeant),
+    request: (message) => dispatcher.request(message),
+    event: (message) => dispatcher.event(message)
+  }
+}
