@@ -1,4 +1,4 @@
-/** What differs between stores. */
+/** The parts of a store that differ between stores. */
 import type { ServerContext, ServerTransport, StoreTraits } from '@elysia-microservices/transport/kit'
 import type { ClientStore, ClientStoreInit } from './client-store.ts'
 import type { ServerStore } from './durable-server.ts'
