@@ -68,8 +68,10 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly data: Data
   /** The metadata that was sent with the data, unchanged. Default: none. */
   readonly metadata?: unknown
-  /** Milliseconds for which the caller waits, counted from now. Default: no limit is known. */
+  /** Milliseconds for which the caller waits, counted from `arrivedAt`. Default: no limit is known. */
   readonly timeout?: number | undefined
+  /** When the message arrived, on the clock of `performance.now()`. Default: now. */
+  readonly arrivedAt?: number | undefined
   /** The other end of the connection. Default: there is no connection. */
   readonly peer?: Peer | undefined
   /** Finds the sender of the message if there is no peer. Default: the sender is not known. */
@@ -149,7 +151,7 @@ export class IncomingMessage<Data = unknown> {
     this.#stored = init.stored
     this.#from = init.from
     this.via = init.via
-    this.#expires = timeout === undefined ? 0 : performance.now() + timeout
+    this.#expires = timeout === undefined ? 0 : (init.arrivedAt ?? performance.now()) + timeout
   }
 
   /** The metadata that was sent with the data, unchanged; `undefined` if there is none. See `headers`. */

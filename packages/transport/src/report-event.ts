@@ -39,23 +39,32 @@ export function reportEvent(
   sender?: EventSender,
   id = 0
 ): boolean {
-  const failed = (error: unknown) => {
-    report(error, message, logger)
-    const refusal = sender && refusalIn(error)
-    if (refusal !== undefined) sender?.eventRefused(id, message, refusal)
-    ended()
-  }
   try {
     const running: unknown = dispatcher.event(message)
     if (typeof running === 'object' && running !== null && isThenable(running)) {
-      void whenSettled(running, ended, failed)
+      void whenSettled(running, ended, (error) => {
+        failed(error, message, logger, sender, id)
+        ended()
+      })
       return false
     }
-    ended()
   } catch (error) {
-    failed(error)
+    failed(error, message, logger, sender, id)
   }
+  ended()
   return true
+}
+
+function failed(
+  error: unknown,
+  message: IncomingMessage,
+  logger: Logger,
+  sender: EventSender | undefined,
+  id: number
+): void {
+  report(error, message, logger)
+  const refusal = sender && refusalIn(error)
+  if (refusal !== undefined) sender?.eventRefused(id, message, refusal)
 }
 
 function report(error: unknown, message: IncomingMessage, logger: Logger): void {

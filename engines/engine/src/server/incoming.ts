@@ -65,12 +65,12 @@ export function readableContentOf(body: Words): ReturnType<typeof contentOf> {
 export function incoming(
   transport: string,
   origin: Pick<Origin, 'address' | 'headers' | 'own' | 'matched'> &
-    Partial<Pick<Origin, 'replyTo' | 'callers'>>,
+    Partial<Pick<Origin, 'replyTo' | 'callers' | 'startedAt'>>,
   { pattern }: NestPacket,
   data: unknown,
   kind: 'request' | 'event' = 'request'
 ): IncomingMessage {
-  const { address, headers, own, matched } = origin
+  const { address, headers, own, matched, startedAt } = origin
   return new IncomingMessage({
     transport,
     kind,
@@ -82,6 +82,7 @@ export function incoming(
     // Durable handlers get stored events only, or they would run twice.
     via: VIA_PLAIN,
     timeout: own?.timeout,
+    arrivedAt: startedAt,
     from: own === undefined ? undefined : (origin as Origin)
   })
 }

@@ -168,11 +168,13 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       resumption.isKnown = true
       this.#requester.taken()
     }
+    this.#streams.responder?.arrived()
     this.#input.receive(chunk)
   }
 
   resume(): void {
     this.#requester.taken()
+    this.#streams.responder?.arrived()
     this.#input.resume()
   }
 

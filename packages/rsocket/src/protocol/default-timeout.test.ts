@@ -1,7 +1,8 @@
 /** The timeout of a client's calls, told once in SETUP: what each end makes of it. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ByteWriter } from '@elysia-microservices/transport/kit'
+import { ByteWriter, type TimerOwner } from '@elysia-microservices/transport/kit'
+import { FakeClock } from '../testing/peer.ts'
 import {
   event,
   frame,
@@ -65,5 +66,34 @@ describe('a server whose client has told its timeout in SETUP', () => {
   it('takes 0, no entry and an entry that is no number for no limit', () => {
     for (const told of [introduced(0), undefined, Buffer.from('no metadata')])
       assert.deepEqual(timeoutsOf(told, request(1, 'a', '1')), [undefined])
+  })
+
+  it('looks at the clock once for all requests that arrive together', () => {
+    const clock = new FakeClock()
+    let looks = 0
+    const newTimer = (owner: TimerOwner) => {
+      const timer = clock.newTimer(owner)
+      return Object.assign(timer, { now: () => ++looks })
+    }
+    const server = newRsocketServer({ newTimer }, { a: () => 1, b: () => new Promise(() => {}) })
+    server.connection.receive(setup({ metadata: introduced(50) }))
+    const before = looks
+    server.connection.receive(
+      Buffer.concat([request(1, 'a', '1'), request(3, 'b', '1'), request(5, 'b', '1')])
+    )
+    assert.equal(looks - before, 1)
+    server.connection.receive(request(7, 'a', '1'))
+    assert.equal(looks - before, 2)
+  })
+
+  it('counts the time of a request from its arrival, also while another handler is busy', () => {
+    const server = newRsocketServer(
+      {},
+      { busy: () => void server.clock.pass(30), waits: () => new Promise(() => {}) }
+    )
+    server.clock.pass(1)
+    server.connection.receive(setup({ metadata: introduced(50) }))
+    server.on(Buffer.concat([request(1, 'busy', '1'), request(3, 'waits', '1')]))
+    assert.deepEqual(server.after(20), ['ERROR 3 0x203 The deadline of the request has passed'])
   })
 })

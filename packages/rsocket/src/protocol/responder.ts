@@ -85,6 +85,12 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
   /** Number of streams among these requests. */
   #streams = 0
   #events = 0
+  /** When the bytes arrived that are read now; 0: no request has needed to know. */
+  #arrivedAt = 0
+  readonly #eventEnded = () => {
+    this.#events--
+    this.#init.settled()
+  }
 
   constructor(init: ResponderInit) {
     this.#init = init
@@ -108,6 +114,11 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
   /** Number of open streams. */
   get streams(): number {
     return this.#streams
+  }
+
+  /** Bytes have arrived. Their requests share one look at the clock, which costs about 4 % of a short request. */
+  arrived(): void {
+    this.#arrivedAt = 0
   }
 
   // ── frames of the caller ─────────────────────────────────────────────────────────────────────────────
@@ -254,7 +265,9 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
   #message(data: unknown, metadata: RequestMetadata, kind: 'request' | 'event'): IncomingMessage {
     const { route = '', headers } = metadata
     const { transport, peer, defaultTimeout } = this.#init
-    const timeout = metadata.timeout ?? (kind === 'event' ? undefined : defaultTimeout)
+    const told = metadata.timeout ?? (kind === 'event' ? undefined : defaultTimeout)
+    const timeout = told === 0 ? undefined : told
+    if (timeout !== undefined && this.#arrivedAt === 0) this.#arrivedAt = this.#init.timer.now()
     return new IncomingMessage({
       transport,
       kind,
@@ -262,7 +275,8 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
       route,
       data,
       metadata: headers,
-      timeout: timeout === 0 ? undefined : timeout,
+      timeout,
+      arrivedAt: this.#arrivedAt,
       peer
     })
   }
@@ -276,18 +290,14 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
   }
 
   #event(streamId: number, data: unknown, metadata: RequestMetadata): void {
-    const { logger, settled, tellsRefusals } = this.#init
+    const { logger, tellsRefusals } = this.#init
     const message = this.#message(data, metadata, 'event')
     const dispatcher =
       metadata.credentials === undefined
         ? this.#dispatcher
         : { event: () => this.#authenticated(message, metadata) as Promise<void> }
     this.#events++
-    const ended = () => {
-      this.#events--
-      settled()
-    }
-    reportEvent(dispatcher, message, logger, ended, tellsRefusals ? this : undefined, streamId)
+    reportEvent(dispatcher, message, logger, this.#eventEnded, tellsRefusals ? this : undefined, streamId)
   }
 
   #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata, size: number): void {
@@ -355,7 +365,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
     if (!request.isSingle) this.#streams++
     const { timeout } = request.message
     if (timeout !== undefined) {
-      request.deadline = this.#init.timer.now() + timeout
+      request.deadline = this.#arrivedAt + timeout
       this.#init.timer.wakeAt(request.deadline)
     }
     answerWith(result, request)

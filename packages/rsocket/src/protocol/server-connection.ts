@@ -143,11 +143,13 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
 
   receive(chunk: Uint8Array): void {
     this.#isHeard = true
+    this.#responder.arrived()
     this.#input.receive(chunk)
   }
 
   resume(): void {
     this.#streams.requester?.taken()
+    this.#responder.arrived()
     this.#input.resume()
   }
 

@@ -69,6 +69,11 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   #unfinished: RunningReply[] | undefined
   #streams = 0
   #events = 0
+  readonly #eventEnded = () => {
+    this.#events--
+    this.output.settled()
+  }
+
   #isClosed = false
   /** Whether frames wait because the server has no room. */
   #isWaiting = false
@@ -227,10 +232,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   #handleEvent(message: IncomingMessage): void {
     this.#events++
-    reportEvent(this.#dispatcher, message, this.logger, () => {
-      this.#events--
-      this.output.settled()
-    })
+    reportEvent(this.#dispatcher, message, this.logger, this.#eventEnded)
   }
 
   #reply(idJson: string, value: unknown, message: IncomingMessage): void {
