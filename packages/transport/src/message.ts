@@ -127,10 +127,8 @@ export class IncomingMessage<Data = unknown> {
   matched: string | undefined
   /** Whether all middleware of the service have passed the message on to its handlers. False while there are none. */
   isPassedOn = false
-  readonly #metadata: unknown
-  readonly #delivery: Delivery | undefined
-  readonly #stored: IncomingMessageInit['stored']
-  readonly #from: IncomingMessageInit['from']
+  /** The parts that few handlers read. */
+  readonly #init: Pick<IncomingMessageInit, 'metadata' | 'delivery' | 'stored' | 'from'>
   readonly #expires: number
   #aborter: AbortController | undefined
   /** Logs errors that listeners of the signal throw; `undefined`: the message is not aborted. */
@@ -144,19 +142,17 @@ export class IncomingMessage<Data = unknown> {
     this.route = init.route
     this.matched = init.matched
     this.data = init.data
-    this.#metadata = init.metadata
+    this.#init = init
     this.timeout = timeout
     this.peer = init.peer
-    this.#delivery = init.delivery
-    this.#stored = init.stored
-    this.#from = init.from
     this.via = init.via
     this.#expires = timeout === undefined ? 0 : (init.arrivedAt ?? performance.now()) + timeout
   }
 
   /** The metadata that was sent with the data, unchanged; `undefined` if there is none. See `headers`. */
   get metadata(): unknown {
-    return this.#stored === undefined ? this.#metadata : this.#stored.metadata
+    const { stored, metadata } = this.#init
+    return stored === undefined ? metadata : stored.metadata
   }
 
   /**
@@ -165,17 +161,19 @@ export class IncomingMessage<Data = unknown> {
    * `undefined` if the sender is not known.
    */
   get source(): Source | undefined {
-    return this.peer ?? this.#from?.callers.sourceOf(this.#from.replyTo)
+    const { from } = this.#init
+    return this.peer ?? from?.callers.sourceOf(from.replyTo)
   }
 
   /** Whether the message comes from a store. Cheaper than reading `delivery`. */
   get isStored(): boolean {
-    return this.#stored !== undefined || this.#delivery !== undefined
+    return this.#init.stored !== undefined || this.#init.delivery !== undefined
   }
 
   /** Facts about the message's storage and delivery; `undefined` if the message was not stored. */
   get delivery(): Delivery | undefined {
-    return this.#stored === undefined ? this.#delivery : this.#stored.delivery
+    const { stored, delivery } = this.#init
+    return stored === undefined ? delivery : stored.delivery
   }
 
   /**
