@@ -32,13 +32,39 @@ export interface Failure {
   readonly cause: unknown
 }
 
-/** The outcome of a batch. Events in neither list were not tried. */
+/** The outcome of a batch. Events in no list were not tried. */
 export interface Outcome {
   /** The positions of the events that the broker has stored. */
   readonly published: string[]
   readonly failures: Failure[]
   /** How many of these events the broker had already. */
   duplicates: number
+  /** The events that the broker has not answered yet. */
+  readonly unanswered: Unanswered[]
+}
+
+/** An event that the broker has not answered yet. */
+export interface Unanswered {
+  readonly position: string
+  /** Milliseconds, of the process's clock, at which the attempt has ended, whatever the broker does. */
+  readonly until: number
+  /** Resolves at the end of the attempt. Never rejects. */
+  readonly ended: Promise<Outcome>
+}
+
+/** How long a batch is waited for. */
+export interface Patience {
+  /** Milliseconds in which the broker must store an event. */
+  readonly timeout: number
+  /** Whether further events may be sent. */
+  mayGoOn(): boolean
+  /**
+   * Resolves when no further events are sent, and few unanswered ones need not be waited for. Never: all events are waited
+   * for.
+   */
+  readonly over: Promise<unknown>
+  /** The largest number of events that need not be waited for. */
+  readonly few: number
 }
 
 /** The longest pause between attempts, in milliseconds. */
@@ -55,19 +81,18 @@ const HOPELESS: ReadonlySet<unknown> = new Set(['EVENT_REFUSED', 'OPTION', 'PAYL
 const OF_EVENT = /^(call|data|pattern|options\.(headers|id|key))\b/
 
 /** Milliseconds that a publisher may exceed its timeout before the relay stops waiting for it. */
-const GRACE = 1_000
+export const GRACE = 1_000
 
 /**
- * Publishes events until all were tried or `mayGoOn` returns false; never rejects. Only one event of a key is sent
- * at a time: if several were sent and the first one failed, later events of the key would be stored before it.
+ * Publishes events until all were tried or `mayGoOn` returns false; never rejects. Only one event of a key is sent at a
+ * time, and if it fails, the later events of that key are not tried. A few events that the broker does not answer are left
+ * behind, because others must not wait for them; of their keys no later event is tried.
  */
 export async function publishAll(
   rows: readonly Row[],
   client: Publisher,
-  timeout: number,
-  mayGoOn: () => boolean
+  patience: Patience
 ): Promise<Outcome> {
-  const outcome: Outcome = { published: [], failures: [], duplicates: 0 }
   const chains = new Map<string, Event[]>()
   for (const row of rows as readonly unknown[] as readonly Event[]) {
     const name = row.key === null ? `position ${row.position}` : `key ${row.key}`
@@ -75,32 +100,86 @@ export async function publishAll(
     if (chain === undefined) chains.set(name, [row])
     else chain.push(row)
   }
-  await Promise.all(
-    [...chains.values()].map((chain) => publishChain(chain, client, timeout, mayGoOn, outcome))
-  )
-  return outcome
+  const batch = new Batch(client, patience)
+  return batch.run([...chains.values()])
 }
 
-async function publishChain(
-  chain: readonly Event[],
-  client: Publisher,
-  timeout: number,
-  mayGoOn: () => boolean,
-  outcome: Outcome
-): Promise<void> {
-  for (const event of chain) {
-    if (!mayGoOn()) return
-    try {
-      const stored = await publish(event, client, timeout)
-      outcome.published.push(event.position)
-      if (Object(stored).duplicate === true) outcome.duplicates++
-    } catch (cause) {
-      const failure = failureOf(event, cause)
-      outcome.failures.push(failure)
+/** The attempts of one batch. */
+class Batch {
+  readonly #client: Publisher
+  readonly #patience: Patience
+  readonly #outcome = emptyOutcome()
+  readonly #underWay = new Set<Unanswered>()
+  #isOver = false
+  #leave: () => void = () => {}
+
+  constructor(client: Publisher, patience: Patience) {
+    this.#client = client
+    this.#patience = patience
+  }
+
+  async run(chains: readonly (readonly Event[])[]): Promise<Outcome> {
+    const left = new Promise<void>((resolve) => {
+      this.#leave = resolve
+    })
+    void this.#patience.over.then(() => {
+      this.#isOver = true
+      this.#look()
+    })
+    await Promise.race([Promise.all(chains.map((chain) => this.#publishChain(chain))), left])
+    this.#outcome.unanswered.push(...this.#underWay)
+    return this.#outcome
+  }
+
+  async #publishChain(chain: readonly Event[]): Promise<void> {
+    const { timeout, mayGoOn } = this.#patience
+    for (const event of chain) {
+      if (!mayGoOn()) return
+      const attempt: Unanswered = {
+        position: event.position,
+        until: performance.now() + timeout + GRACE,
+        ended: outcomeOf(event, this.#client, timeout)
+      }
+      this.#underWay.add(attempt)
+      const outcome = await attempt.ended
+      // An event that was left behind is the relay's.
+      if (this.#outcome.unanswered.includes(attempt)) return
+      this.#underWay.delete(attempt)
+      addTo(this.#outcome, outcome)
+      this.#look()
       // An event that is put aside does not hold up later events of its key.
-      if (failure.pause !== null) return
+      if (outcome.failures.some(({ pause }) => pause !== null)) return
     }
   }
+
+  /** Leaves the unanswered events behind, if they are few. */
+  #look(): void {
+    if (this.#isOver && this.#underWay.size <= this.#patience.few) this.#leave()
+  }
+}
+
+/** The outcome of no event. */
+export function emptyOutcome(): Outcome {
+  return { published: [], failures: [], duplicates: 0, unanswered: [] }
+}
+
+/** Adds an outcome to another one. */
+export function addTo(outcome: Outcome, { published, failures, duplicates }: Outcome): void {
+  outcome.published.push(...published)
+  outcome.failures.push(...failures)
+  outcome.duplicates += duplicates
+}
+
+async function outcomeOf(event: Event, client: Publisher, timeout: number): Promise<Outcome> {
+  const outcome = emptyOutcome()
+  try {
+    const stored = await publish(event, client, timeout)
+    outcome.published.push(event.position)
+    if (Object(stored).duplicate === true) outcome.duplicates++
+  } catch (cause) {
+    outcome.failures.push(failureOf(event, cause))
+  }
+  return outcome
 }
 
 function publish({ id, pattern, key, headers, data }: Event, client: Publisher, timeout: number) {

@@ -430,6 +430,36 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
       assert.deepEqual(engine.of('a'), [1, 2])
     })
 
+    it('lets only the later events of its key wait for an event that the engine does not answer', async () => {
+      let answer: () => void = () => {}
+      const answered = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      engine.fail = ({ data }) =>
+        data === 'silent' ? answered.then(() => ({ duplicate: false })) : undefined
+      await publish('a', 'silent', { key: 'k' })
+      await publish('a', 'behind', { key: 'k' })
+      const relay = make({ publishTimeout: 2 ** 30 })
+      await relay.start()
+      await until(() => engine.underWay === 1)
+      for (let n = 0; n < 3; n++) {
+        await publish('a', n)
+        await until(() => engine.stored.length === n + 1)
+      }
+      assert.equal((await relay.stats()).pending, 2)
+      // Another relay waits for the answer, too.
+      const other = make()
+      await other.start()
+      await publish('a', 3)
+      await until(() => engine.stored.length === 4)
+      const stopping = relay.stop()
+      answer()
+      await stopping
+      await until(() => engine.stored.length === 5)
+      assert.deepEqual(engine.of('a'), [0, 1, 2, 3, 'behind'])
+      assert.equal((await other.stats()).pending, 0)
+    })
+
     it('tells how far behind it is', async () => {
       const relay = make()
       assert.deepEqual(await relay.stats(), {

@@ -5,7 +5,8 @@ import { databaseOf } from '../database/adapter.ts'
 import type { Database } from '../database/database.ts'
 import { type PruneOptions, prune } from '../prune.ts'
 import { channelOf, inSchema } from '../schema.ts'
-import { LONGEST_PAUSE, publishAll } from './chains.ts'
+import { addTo, GRACE, LONGEST_PAUSE, type Outcome, publishAll, type Unanswered } from './chains.ts'
+import { LeftBehind } from './left-behind.ts'
 import { type CheckedRelayOptions, type OutboxRelayOptions, relayOptions } from './options.ts'
 import { type PutAside, PutAsideEvents } from './put-aside.ts'
 import { Sleep } from './sleep.ts'
@@ -15,6 +16,7 @@ import {
   FAILED,
   FETCH,
   LEAD,
+  LEFT,
   MOVE_MARK,
   PROBE,
   PRUNE,
@@ -71,7 +73,10 @@ export interface OutboxRelay {
 /** Milliseconds between readings while a relay falls asleep, and the number of these readings. */
 const LINGER = 20
 const LINGERS = 10
-/** Largest number of events that are tried at a time while all attempts fail. */
+/**
+ * Largest number of events that are tried at a time while all attempts fail, and that are left behind unanswered: a broker
+ * that answers nothing gets no more than these.
+ */
 const FEW = 16
 /**
  * Milliseconds after which a round sends no further events of its batch: events that are committed during a round wait
@@ -98,9 +103,9 @@ const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 
 /**
  * The result of a round. `standby`: another relay publishes; `nothing`: there were no events; `some`: at least one
- * event was published; `none published`: all attempts failed.
+ * event was published; `none published`: all attempts failed; `unanswered`: no attempt has ended yet.
  */
-type Round = 'standby' | 'nothing' | 'some' | 'none published'
+type Round = 'standby' | 'nothing' | 'some' | 'none published' | 'unanswered'
 
 /**
  * The relay's work runs in this asynchronous scope, so that it does not belong to the trace, or any other context,
@@ -131,6 +136,7 @@ class Relay implements OutboxRelay {
   #listening: Promise<(() => Promise<void>) | undefined> | undefined
   #lossesInARow = 0
   #failuresInARow = 0
+  readonly #leftBehind = new LeftBehind(() => this.#sleep.wake())
   #published = 0
   #duplicates = 0
   #retries = 0
@@ -185,12 +191,14 @@ class Relay implements OutboxRelay {
     let readings = 0
     while (!this.#isStopping) {
       const { pollInterval, publishTimeout } = this.#options
+      const late = this.#leftBehind.take()
       try {
         const round = await watchedTransaction(this.#database, publishTimeout, (connection) =>
-          this.#round(connection)
+          this.#round(connection, late)
         )
         this.#listen()
-        this.#failuresInARow = round === 'none published' ? this.#failuresInARow + 1 : 0
+        if (round === 'none published') this.#failuresInARow++
+        else if (round !== 'unanswered') this.#failuresInARow = 0
         if (round === 'none published') await this.#pause()
         if (round === 'standby') await this.#sleep.sleep(pollInterval)
         if (round !== 'nothing') readings = 0
@@ -199,30 +207,79 @@ class Relay implements OutboxRelay {
         // The relay announces its sleep in a transaction of its own. Before it sleeps there is another reading.
         else await watchedTransaction(this.#database, publishTimeout, (each) => this.#setAsleep(each, true))
       } catch (error) {
+        this.#leftBehind.putBack(late)
         this.#failuresInARow++
         this.#complain('database', 'The outbox cannot be read; trying again', error)
         await this.#pause()
       }
     }
     untell()
+    await this.#endLate()
     // The relay does not wait long for a database that does not answer.
     const unlistened = this.#listening?.then((end) => end?.()).catch(() => {})
     await Promise.race([unlistened, new Sleep().sleep(UNLISTEN)])
   }
 
-  async #round(connection: Watched): Promise<Round> {
+  /** @param late what became of events that were left behind, to be recorded */
+  async #round(connection: Watched, late: Outcome): Promise<Round> {
     const { client, batch, publishTimeout } = this.#options
     const [lead] = await connection.query(this.#at(LEAD))
-    if (lead!['leads'] !== true) return 'standby'
+    if (lead!['leads'] !== true) {
+      await this.#record(connection, late)
+      return 'standby'
+    }
     this.#isAsleep = lead!['asleep'] === true
+    // Before anything is recorded: the mark moves only in a transaction that has not written yet.
     await this.#lookAfterMark(connection)
+    await this.#record(connection, late)
     const most = this.#failuresInARow === 0 ? batch : Math.min(batch, FEW)
     const bounds = [most, MOST_BYTES].map(String)
     const rows = await connection.query(this.#at(FETCH), bounds)
-    if (rows.length === 0) return 'nothing'
+    if (rows.length === 0) return roundOf(late) ?? 'nothing'
     const end = performance.now() + ROUND
-    const mayGoOn = () => !this.#isStopping && connection.isOpen && performance.now() < end
-    const { published, failures, duplicates } = await publishAll(rows, client, publishTimeout, mayGoOn)
+    const wait = new Sleep()
+    const outcome = await publishAll(rows, client, {
+      timeout: publishTimeout,
+      mayGoOn: () => !this.#isStopping && connection.isOpen && performance.now() < end,
+      over: wait.sleep(ROUND),
+      few: FEW - this.#leftBehind.size
+    })
+    wait.wake()
+    await this.#record(connection, outcome)
+    await this.#leave(connection, outcome.unanswered)
+    if (this.#isAsleep) await this.#setAsleep(connection, false)
+    addTo(outcome, late)
+    return roundOf(outcome) ?? (outcome.unanswered.length > 0 ? 'unanswered' : 'some')
+  }
+
+  /** Leaves events behind that the broker has not answered. Their outcome is recorded in a later round. */
+  async #leave(connection: Watched, unanswered: readonly Unanswered[]): Promise<void> {
+    if (unanswered.length === 0) return
+    const now = performance.now()
+    const columns = unanswered.map(({ position, until }) => ({ position, pause: until - now + GRACE }))
+    await connection.query(this.#at(LEFT), [JSON.stringify(columns)])
+    this.#leftBehind.add(unanswered)
+  }
+
+  /** Waits for the events that were left behind, and records what became of them. */
+  async #endLate(): Promise<void> {
+    const late = await this.#leftBehind.takeAll()
+    if (late.published.length + late.failures.length === 0) return
+    try {
+      await watchedTransaction(this.#database, this.#options.publishTimeout, (each) =>
+        this.#record(each, late)
+      )
+    } catch (error) {
+      this.#complain(
+        'database',
+        'The outbox cannot be written; a later relay publishes some events again',
+        error
+      )
+    }
+  }
+
+  /** Records what became of events. */
+  async #record(connection: Watched, { published, failures, duplicates }: Outcome): Promise<void> {
     this.#published += published.length
     this.#duplicates += duplicates
     this.#retries += failures.length
@@ -241,8 +298,6 @@ class Relay implements OutboxRelay {
           cause
         )
     }
-    if (this.#isAsleep) await this.#setAsleep(connection, false)
-    return published.length > 0 || failures.some(({ pause }) => pause === null) ? 'some' : 'none published'
   }
 
   async #lookAfterMark(connection: Watched): Promise<void> {
@@ -255,10 +310,15 @@ class Relay implements OutboxRelay {
     if (now >= this.#moveAt || this.#published - this.#publishedAtMove >= MOVE_MARK_AFTER) {
       await connection.query(this.#at(MOVE_MARK))
       // After the mark's move, which must be the first statement that writes.
-      await connection.query(this.#at(CHECK_PAUSES), [String(LONGEST_PAUSE)])
+      await connection.query(this.#at(CHECK_PAUSES), [String(this.#longestPause)])
       this.#moveAt = now + MOVE_MARK_EVERY
       this.#publishedAtMove = this.#published
     }
+  }
+
+  /** Milliseconds for which an event may wait, at most. */
+  get #longestPause(): number {
+    return Math.max(LONGEST_PAUSE, this.#options.publishTimeout + 2 * GRACE)
   }
 
   async #setAsleep(connection: Watched, isAsleep: boolean): Promise<void> {
@@ -317,6 +377,12 @@ class Relay implements OutboxRelay {
   #at(statement: string): string {
     return inSchema(statement, this.#options.schema)
   }
+}
+
+/** The result of a round in which attempts have ended; `undefined` if none has. */
+function roundOf({ published, failures }: Outcome): 'some' | 'none published' | undefined {
+  if (published.length > 0 || failures.some(({ pause }) => pause === null)) return 'some'
+  return failures.length > 0 ? 'none published' : undefined
 }
 
 /** PostgreSQL's error codes for a missing table and a missing schema. Bun has them in `errno`. */

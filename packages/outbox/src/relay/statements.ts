@@ -96,7 +96,16 @@ where retry_at > now() + $1::text::double precision * interval '1 millisecond'`
 
 export const PUBLISHED = `update "elysia_microservices".outbox
 set published_at = clock_timestamp(), retry_at = null, attempts = attempts + 1
-where position = any ($1::text::bigint[])`
+where position = any ($1::text::bigint[]) and published_at is null`
+
+/**
+ * Lets events wait that the broker has not answered (milliseconds each): no relay sends them, or later events of their
+ * keys, before that. If this process ends meanwhile, another attempt follows, and the broker knows the event by its id.
+ */
+export const LEFT = `update "elysia_microservices".outbox as event
+set retry_at = clock_timestamp() + unanswered.pause * interval '1 millisecond'
+from json_to_recordset($1::text::json) as unanswered (position bigint, pause double precision)
+where event.position = unanswered.position`
 
 /**
  * Records failures. Events with a pause (in milliseconds) wait for their next attempt; events without a pause are
@@ -107,7 +116,7 @@ set attempts = attempts + 1, reason = failure.reason,
   retry_at = clock_timestamp() + failure.pause * interval '1 millisecond',
   failed_at = case when failure.pause is null then clock_timestamp() end
 from json_to_recordset($1::text::json) as failure (position bigint, reason text, pause double precision)
-where event.position = failure.position`
+where event.position = failure.position and event.published_at is null and event.failed_at is null`
 
 export const SLEEP = 'update "elysia_microservices".relay set asleep = $1::text::boolean'
 
