@@ -1,7 +1,7 @@
 /** The events that a relay has left behind, because the broker did not answer them in their round. */
 import { addTo, emptyOutcome, type Outcome, type Unanswered } from './chains.ts'
 
-/** Collects what becomes of events that were left behind, until a later round records it. */
+/** Collects the outcome of events that were left behind, until a later round records it. */
 export class LeftBehind {
   readonly #unanswered = new Set<Unanswered>()
   readonly #told: () => void
@@ -28,7 +28,7 @@ export class LeftBehind {
     }
   }
 
-  /** What has become of events since the last call. */
+  /** Takes the outcome of the events that have ended since the last call. */
   take(): Outcome {
     const late = this.#late
     this.#late = emptyOutcome()
@@ -40,7 +40,7 @@ export class LeftBehind {
     addTo(this.#late, outcome)
   }
 
-  /** Waits for all answers, and takes what has become of the events. */
+  /** Waits for all answers, and takes the outcome. */
   async takeAll(): Promise<Outcome> {
     await Promise.all([...this.#unanswered].map(({ ended }) => ended))
     return this.take()
