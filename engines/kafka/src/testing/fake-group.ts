@@ -55,6 +55,8 @@ export class FakeGroup {
 
   #remove(id: string, now: number): void {
     this.#members.delete(id)
+    // A member of the same id that joins again is a new one, which has no partitions.
+    this.#basis = ''
     if (this.#members.size === 0) this.#emptySince = now
   }
 
