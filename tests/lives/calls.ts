@@ -14,24 +14,26 @@ export function isCall(step: Step): step is Call {
 export class Calls {
   /** Number of events that nobody has promised or refused yet. */
   waiting = 0
-  readonly #world: World
+  readonly #world: Pick<World, 'after'>
   readonly #ledger: Ledger
   readonly #clientOf: (n: number) => UntypedStoringClient | undefined
   /** Whether calls have no time limit, so that callers must give up those that never end. */
   readonly #hasNoTimeout: boolean
+  readonly #suffix: string
   #ids = 0
   #orders = 0
 
   constructor(
-    world: World,
+    world: Pick<World, 'after'>,
     ledger: Ledger,
     clientOf: (n: number) => UntypedStoringClient | undefined,
-    hasNoTimeout: boolean
+    { hasNoTimeout, suffix = '' }: { readonly hasNoTimeout: boolean; readonly suffix?: string | undefined }
   ) {
     this.#world = world
     this.#ledger = ledger
     this.#clientOf = clientOf
     this.#hasNoTimeout = hasNoTimeout
+    this.#suffix = suffix
   }
 
   make(step: Call): void {
@@ -53,11 +55,20 @@ export class Calls {
   }
 
   #id(what: string): string {
-    return `${what}-${++this.#ids}`
+    return `${what}-${++this.#ids}${this.#suffix}`
   }
 
   #payload(id: string, parts: Partial<Payload> = {}): Payload {
-    return { id, takes: 0, values: 0, order: 0, key: '', failures: 0, failing: 'error', ...parts }
+    return {
+      id,
+      takes: 0,
+      values: 0,
+      order: 0,
+      key: '',
+      failures: 0,
+      failing: 'error',
+      ...parts
+    }
   }
 
   #request(step: Step & { do: 'request' }): void {
@@ -125,7 +136,10 @@ export class Calls {
     }
     const call = async () => {
       let received = 0
-      if (step.to === 'total') received = await client.request<number>('total', values(), { timeout: 60_000 })
+      if (step.to === 'total')
+        received = await client.request<number>('total', values(), {
+          timeout: 60_000
+        })
       else
         for await (const value of client.stream('relay', values())) {
           if (value !== received) ledger.breaks(`channel ${id} gave ${String(value)} in place of ${received}`)
@@ -178,6 +192,8 @@ export class Calls {
 }
 
 /** A text of the size that a step asks for, as the field of some data. */
-function filled({ size }: { readonly size: number }): { readonly fill?: string } {
+function filled({ size }: { readonly size: number }): {
+  readonly fill?: string
+} {
   return size === 0 ? {} : { fill: 'x'.repeat(size) }
 }

@@ -10,7 +10,11 @@ import { wait } from './world.ts'
 /** Attempts after which a durable event is a dead letter, if dead letters can be given back. */
 const ATTEMPTS = 3
 /** Most values of the sources that wait, and of an Observable, which cannot be slowed. */
-export const MOST_VALUES = { count: Infinity, ticks: 500, observable: 200 } as const
+export const MOST_VALUES = {
+  count: Infinity,
+  ticks: 500,
+  observable: 200
+} as const
 
 /** The data of calls and events. */
 export interface Payload {
@@ -38,22 +42,26 @@ export function pageOf(ledger: Ledger) {
   return microservice({ logger: ledger.logger }).message('echo', ({ data }: Message<Payload>) => answer(data))
 }
 
-export const WORLD = 'world'
-export const OTHER = 'other'
+/** The names of the services, which are those of their groups. */
+export function groupsOf({ hasOther, suffix = '' }: Config): readonly [string, ...string[]] {
+  return hasOther ? [`world${suffix}`, `other${suffix}`] : [`world${suffix}`]
+}
 
 /** A service of another name than the world's, which handles the same events, and shares a request. */
 export function otherOf(transport: Transport, config: Config, ledger: Ledger) {
-  const service = microservice({ name: OTHER, transport, logger: ledger.logger }).event(
-    'noted',
-    ({ data }: Message<Payload>) => ledger.did(ledger.emitted, OTHER, data.id)
-  )
+  const [, name = ''] = groupsOf(config)
+  const service = microservice({
+    name,
+    transport,
+    logger: ledger.logger
+  }).event('noted', ({ data }: Message<Payload>) => ledger.did(ledger.emitted, name, data.id))
   // RabbitMQ and Kafka have a queue of requests for each name.
   if (config.carrier !== 'rabbitmq' && config.carrier !== 'kafka')
     service.message('echo', ({ data }: Message<Payload>) => {
       ledger.ran(data.id)
       return answer(data)
     })
-  addDurable(service, OTHER, config, ledger)
+  addDurable(service, name, config, ledger)
   return service
 }
 
@@ -64,7 +72,8 @@ export function serviceOf(
   options: Partial<Options> = {}
 ) {
   const { logger } = ledger
-  const service = microservice({ name: WORLD, transport, logger })
+  const [name] = groupsOf(config)
+  const service = microservice({ name, transport, logger })
     .message('echo', ({ data }: Message<Payload>) => {
       ledger.ran(data.id)
       return answer(data)
@@ -86,7 +95,9 @@ export function serviceOf(
     .message('never', ({ data, signal }: Message<Payload>) => {
       ledger.ran(data.id)
       return new Promise((_, reject) =>
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+        signal.addEventListener('abort', () => reject(signal.reason), {
+          once: true
+        })
       )
     })
     // It does not look at its signal: the sink that takes its values must stop.
@@ -130,10 +141,10 @@ export function serviceOf(
     })
     .event('noted', async ({ data }: Message<Payload>) => {
       // Strangers send events without data.
-      if (data?.id !== undefined) ledger.did(ledger.emitted, WORLD, data.id)
+      if (data?.id !== undefined) ledger.did(ledger.emitted, name, data.id)
       if (data?.takes > 0) await wait(data.takes)
     })
-  addDurable(service, WORLD, config, ledger, options)
+  addDurable(service, name, config, ledger, options)
   return service
 }
 
@@ -141,7 +152,7 @@ export function serviceOf(
 function addDurable(
   service: object,
   group: string,
-  { ordered, carrier }: Config,
+  { ordered, carrier, suffix }: Config,
   ledger: Ledger,
   { concurrency = 16, attempts = REDRIVES.has(carrier) ? ATTEMPTS : 20, files = true }: Partial<Options> = {}
 ): void {
@@ -149,8 +160,13 @@ function addDurable(
   const durable = {
     ordered,
     concurrency,
-    start: carrier === 'rabbitmq' ? ('new' as const) : ('all' as const),
-    retry: { attempts: REDRIVES.has(carrier) ? attempts : 20, minDelay: 50, maxDelay: 1_000 }
+    // Groups of a real server would begin with the events of earlier lives.
+    start: carrier === 'rabbitmq' || suffix !== undefined ? ('new' as const) : ('all' as const),
+    retry: {
+      attempts: REDRIVES.has(carrier) ? attempts : 20,
+      minDelay: 50,
+      maxDelay: 1_000
+    }
   }
   for (const pattern of files ? ['kept', 'filed'] : ['kept'])
     (service as Microservice).event(

@@ -3,6 +3,7 @@ import { KEPT } from './kept.ts'
 import { live, type Verdict } from './life.ts'
 import { CARRIERS, type CarrierName, type Plan, planOf, type Wishes } from './plan.ts'
 import { shrunk } from './shrink.ts'
+import { watched } from './watch.ts'
 import type { World } from './world.ts'
 
 /** Orders in which a plan is lived again: what is due at the same moment may happen in any. */
@@ -25,6 +26,7 @@ interface Hunt extends Wishes {
 /** Lives many seeds. @returns how many of them have broken a promise */
 export async function hunt(world: World, options: Hunt): Promise<number> {
   const { from, lives, isOver, elapsed, print } = options
+  const begins = watched()
   await warmUp(world, options.carriers)
   let found = 0
   let turns = 0
@@ -35,6 +37,7 @@ export async function hunt(world: World, options: Hunt): Promise<number> {
   const kinds = new Map<string, number>()
   for (let seed = from; seed < from + lives && !isOver(); seed++) {
     const plan = planOf(seed, options)
+    begins(seed)
     const verdict = await live(world, plan, seed)
     // Now and then a life is lived twice, because without that nobody could look into one that breaks a promise.
     if (++lived % TWICE === 0 && (await live(world, plan, seed)).hash !== verdict.hash) {
@@ -54,7 +57,7 @@ export async function hunt(world: World, options: Hunt): Promise<number> {
         break
       }
       // The first of its kind tells enough, and making it small takes long.
-      if (times === 1) await report(world, plan, seed, verdict, print)
+      if (times === 1) await report(world, plan, seed, verdict, print, begins)
       else if (times <= 3) print(`seed ${seed}: ${kind}`)
     }
     if (lived % 100 === 0) print(told())
@@ -109,11 +112,13 @@ async function report(
   plan: Plan,
   seed: number,
   verdict: Verdict,
-  print: (line: string) => void
+  print: (line: string) => void,
+  begins: (seed: number) => void = () => {}
 ): Promise<void> {
   print(`seed ${seed} (${plan.config.carrier}, ${plan.steps.length} steps) breaks:`)
   for (const promise of verdict.broken.slice(0, 5)) print(`  ${promise}`)
   const small = await shrunk(plan, async (smaller) => {
+    begins(seed)
     const { broken } = await live(world, smaller, seed)
     return broken.length > 0
   })

@@ -5,7 +5,7 @@ import { forgetQueues } from '@elysia-microservices/rsocket/testing'
 import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import { Calls, isCall } from './calls.ts'
 import { type Carrier, carrierOf } from './carrier.ts'
-import { OTHER, otherOf, type Payload, pageOf, type Service, serviceOf, WORLD } from './handlers.ts'
+import { groupsOf, otherOf, type Payload, pageOf, type Service, serviceOf } from './handlers.ts'
 import { Ledger } from './ledger.ts'
 import { ENGINES, type Options, type Plan, REDRIVES, RSOCKETS, SOCKETS, STORES, type Step } from './plan.ts'
 import { type World, wait } from './world.ts'
@@ -30,7 +30,7 @@ export async function live(world: World, plan: Plan, seed: number): Promise<Verd
   forgetQueues()
   forgetSecrets()
   world.begin(seed)
-  const life = new Life(world, plan)
+  const life = new Life(world, plan, carrierOf(plan.config, world))
   await life.run()
   const { ledger } = life
   return {
@@ -45,9 +45,15 @@ export async function live(world: World, plan: Plan, seed: number): Promise<Verd
 
 type Client = UntypedStoringClient
 
-class Life {
+/** A world for a life: the simulated one, or one in real time. */
+export type Surroundings = Pick<
+  World,
+  'now' | 'turns' | 'hop' | 'isBusy' | 'isExhausted' | 'uncaught' | 'pass' | 'after'
+> & { readonly timers: { readonly size: number } }
+
+export class Life {
   readonly ledger: Ledger
-  readonly #world: World
+  readonly #world: Surroundings
   readonly #plan: Plan
   readonly #carrier: Carrier
   readonly #calls: Calls
@@ -59,16 +65,22 @@ class Life {
   #isAway = 0
   #isStill = 0
   #isPaused = 0
+  /** Whether a service or client was away, so that events missed it. */
+  #hasGap = false
   /** Whether something was lost on purpose. */
-  #hasFault = false
+  #hasLoss = false
 
-  constructor(world: World, plan: Plan) {
+  constructor(world: Surroundings, plan: Plan, carrier: Carrier) {
     this.#world = world
     this.#plan = plan
-    this.ledger = new Ledger(() => world.turns, plan.config.hasOther ? [WORLD, OTHER] : [WORLD])
-    this.#carrier = carrierOf(plan.config, world)
+    this.ledger = new Ledger(() => world.turns, groupsOf(plan.config))
+    this.#carrier = carrier
     const hasNoTimeout = plan.config.timeout === 0
-    this.#calls = new Calls(world, this.ledger, (n) => this.#clients[n], hasNoTimeout)
+    const { suffix } = plan.config
+    this.#calls = new Calls(world, this.ledger, (n) => this.#clients[n], {
+      hasNoTimeout,
+      suffix
+    })
   }
 
   async run(): Promise<void> {
@@ -90,11 +102,11 @@ class Life {
     // Refused events are told to those who are still there, and on Nest's wire events wait for a place.
     await this.#world.pass(() => false, config.carrier === 'nest' ? 60_000 : 1_000)
     // Within a process an event is lost only if one of two names is away, and the other one hears it.
-    const hasLoss = this.#hasFault && (config.carrier !== 'memory' || config.hasOther)
+    const mayMiss = (this.#hasGap || this.#hasLoss) && (config.carrier !== 'memory' || config.hasOther)
     await this.#end()
     this.ledger.audit({
-      mayLose: hasLoss && !this.#isPromisedToArrive(),
-      mayRepeat: hasLoss && ENGINES.has(config.carrier)
+      mayLose: mayMiss && !this.#isPromisedToArrive(),
+      mayRepeat: this.#hasLoss && ENGINES.has(config.carrier)
     })
     if (this.#world.isExhausted) this.ledger.breaks('the world did not come to rest')
     const left = this.#carrier.left()
@@ -157,17 +169,20 @@ class Life {
       timeout: this.#plan.config.timeout,
       logger: this.ledger.logger,
       onStatus: (event) => {
-        if (event.type !== 'event-refused') return
-        this.ledger.note(`refused ${event.pattern}`)
-        this.ledger.refused++
-        // A service that stops handles what was sent to it, and then its clients know.
-        if (
-          (event.error as { code?: unknown }).code === 'PATTERN_NOT_FOUND' &&
-          SOCKETS.has(this.#plan.config.carrier)
-        )
-          this.ledger.breaks(`an event was refused although its handler was never gone`)
+        if (event.type === 'event-refused') this.#refused(event.pattern, event.error as { code?: unknown })
       }
     })
+  }
+
+  /** A service has refused an event, and its sender was told. */
+  #refused(pattern: string, { code }: { readonly code?: unknown }): void {
+    const { carrier, lease } = this.#plan.config
+    this.ledger.note(`refused ${pattern}`)
+    this.ledger.refused++
+    // A service that stops handles what was sent to it, and then its clients know.
+    if (code === 'PATTERN_NOT_FOUND' && SOCKETS.has(carrier))
+      this.ledger.breaks('an event was refused although its handler was never gone')
+    else if (lease) this.ledger.breaks('an event was refused although its client waits for leases')
   }
 
   #newService(n: number, options?: Options): Service {
@@ -219,10 +234,10 @@ class Life {
   #fault(step: Step): void {
     switch (step.do) {
       case 'cut':
-        this.#hasFault = true
+        this.#hasLoss = true
         return this.#carrier.cut?.(`client-${step.client}`)
       case 'freeze':
-        this.#hasFault = true
+        this.#hasLoss = true
         return this.#carrier.freeze?.(`client-${step.client}`, step.for)
       case 'restart':
         return this.#task(async () => {
@@ -255,25 +270,25 @@ class Life {
           await client.close()
         })
       case 'away':
-        this.#hasFault = true
+        this.#hasLoss = true
         if (this.#isAway++ === 0) this.#carrier.stop?.()
         return void this.#world.after(step.for, () => {
           if (--this.#isAway === 0) this.#carrier.start?.()
         })
       case 'still':
-        this.#hasFault = true
+        this.#hasLoss = true
         if (this.#isStill++ === 0) this.#carrier.suspend?.()
         return void this.#world.after(step.for, () => {
           if (--this.#isStill === 0) this.#carrier.resume?.()
         })
       case 'lose':
-        this.#hasFault = true
+        this.#hasLoss = true
         return this.#carrier.lose?.(`${step.end}-${step.n}`, step.for)
       case 'stranger':
         return this.#carrier.stranger?.(Uint8Array.from(step.bytes))
       case 'close': {
         const client = this.#clients[step.client]
-        this.#hasFault = true
+        this.#hasGap = true
         if (client === undefined) return
         this.#clients[step.client] = undefined
         return this.#task(async () => {
@@ -288,7 +303,7 @@ class Life {
   async #group(client: Client, isPaused: boolean): Promise<void> {
     for (;;) {
       try {
-        return await pausing(client, WORLD, isPaused)
+        return await pausing(client, this.ledger.groups[0] as string, isPaused)
       } catch (error) {
         this.ledger.note(`${isPaused ? 'pause' : 'resume'}: ${(error as Error).message}`)
         await wait(500)
@@ -321,7 +336,7 @@ class Life {
   async #restart(n: number, after: number, options?: Options): Promise<void> {
     const service = this.#services[n]
     if (service === undefined) return
-    this.#hasFault = true
+    this.#hasGap = true
     this.#services[n] = undefined
     await service.stop()
     await wait(after)

@@ -35,6 +35,8 @@ export interface Config {
   readonly timeout: number
   /** Whether durable events of a key are handled in their order. */
   readonly ordered: boolean
+  /** Ends the names of services and the ids of events, where several lives share a server. */
+  readonly suffix?: string
 }
 
 /** The options of a service that a deploy may change. */
@@ -106,14 +108,29 @@ export type Step = { readonly at: number } & (
     }
   | { readonly do: 'cut'; readonly client: number }
   | { readonly do: 'freeze'; readonly client: number; readonly for: number }
-  | { readonly do: 'restart'; readonly service: number; readonly for: number; readonly times: number }
+  | {
+      readonly do: 'restart'
+      readonly service: number
+      readonly for: number
+      readonly times: number
+    }
   /** A service is started again with other options, and perhaps for a time without one of its durable handlers. */
-  | { readonly do: 'deploy'; readonly service: number; readonly for: number; readonly options: Options }
+  | {
+      readonly do: 'deploy'
+      readonly service: number
+      readonly for: number
+      readonly options: Options
+    }
   /** The wall clock jumps. */
   | { readonly do: 'hop'; readonly by: number }
   | { readonly do: 'join' }
   /** A client or a service loses its connection to the engine's server. */
-  | { readonly do: 'lose'; readonly end: 'client' | 'service'; readonly n: number; readonly for: number }
+  | {
+      readonly do: 'lose'
+      readonly end: 'client' | 'service'
+      readonly n: number
+      readonly for: number
+    }
   /** Dead letters are given back to their group. */
   | { readonly do: 'redrive' }
   | { readonly do: 'pause'; readonly for: number; readonly times: number }
@@ -131,12 +148,17 @@ export interface Plan {
 
 export interface Wishes {
   readonly carriers?: readonly CarrierName[] | undefined
-  /** Without faults: nothing is lost, ends or stands still. */
-  readonly isPlain?: boolean | undefined
+  /** The worst that may happen. Default: chosen by the seed. */
+  readonly worst?: Worst | undefined
+  /** Latest step, in milliseconds. Default: chosen by the seed. */
+  readonly within?: number | undefined
 }
 
+/** Only calls; the acts of operators beside them, after which nothing may be lost; losses as well. */
+export type Worst = 'calls' | 'acts' | 'losses'
+
 /** Makes the plan of a seed. */
-export function planOf(seed: number, { carriers = CARRIERS, isPlain }: Wishes = {}): Plan {
+export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wishes = {}): Plan {
   const random = new Random(seed)
   const carrier = random.of(carriers)
   const isSocket = SOCKETS.has(carrier)
@@ -156,15 +178,14 @@ export function planOf(seed: number, { carriers = CARRIERS, isPlain }: Wishes = 
     timeout: random.of([0, 500, 2_000, 30_000]),
     ordered: random.chance(0.5)
   }
-  const hasFaults = !(isPlain ?? random.chance(0.25))
-  const steps = Array.from({ length: random.between(3, 40) }, () => stepOf(random, config, hasFaults))
+  const least = worst ?? random.of(['calls', 'acts', 'losses', 'losses'] as const)
+  const steps = Array.from({ length: random.between(3, 40) }, () => stepOf(random, config, least, within))
   return { config, steps: steps.sort((one, other) => one.at - other.at) }
 }
 
-function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
-  const at = random.between(0, random.of([50, 50, 500, 500, 5_000, 90_000]))
+function stepOf(random: Random, config: Config, worst: Worst, within?: number): Step {
+  const at = random.between(0, within ?? random.of([50, 50, 500, 500, 5_000, 90_000]))
   const client = random.between(0, config.clients - 1)
-  const isEngine = ENGINES.has(config.carrier)
   // A door ends a connection that leaves more than a mebibyte unread.
   const sizes = config.carrier === 'websocket' ? SMALL_SIZES : SIZES
   const calls: (() => Step)[] = [
@@ -231,8 +252,15 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
     })
     calls.push(publish, publish)
   }
-  if (!hasFaults || random.chance(0.7)) return random.of(calls)()
-  const faults: (() => Step)[] = [
+  if (worst === 'calls' || random.chance(0.7)) return random.of(calls)()
+  const acts = actsOf(random, config, at, client)
+  const losses = worst === 'acts' ? [] : lossesOf(random, config, at, client)
+  return random.of([...acts, ...losses])()
+}
+
+/** Acts of operators, after which nothing that was stored may be lost, or run twice. */
+function actsOf(random: Random, config: Config, at: number, client: number): readonly (() => Step)[] {
+  const acts: (() => Step)[] = [
     () => ({
       at,
       do: 'restart',
@@ -252,42 +280,59 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
         attempts: random.of([2, 3, 5]),
         files: random.chance(0.5)
       }
-    }),
+    })
+  ]
+  if (!SOCKETS.has(config.carrier)) acts.push(() => ({ at, do: 'join' }))
+  if (STORES.has(config.carrier))
+    acts.push(
+      () => ({
+        at,
+        do: 'pause',
+        for: random.between(1, 2_000),
+        times: random.of([1, 1, 1, 30])
+      }),
+      () => (REDRIVES.has(config.carrier) ? { at, do: 'redrive' } : { at, do: 'pause', for: 1, times: 1 })
+    )
+  acts.push(() => ({ at, do: 'close', client }))
+  return acts
+}
+
+/** Faults of networks, servers and clocks. */
+function lossesOf(random: Random, config: Config, at: number, client: number): readonly (() => Step)[] {
+  const losses: (() => Step)[] = [
     () => ({
       at,
       do: 'hop',
       by: random.of(config.carrier === 'kafka' ? [-5_000, 5_000] : [-3_600_000, 3_600_000])
     })
   ]
-  if (isEngine)
-    faults.push(
+  if (ENGINES.has(config.carrier))
+    losses.push(
       () => ({ at, do: 'away', for: random.between(1, 3_000) }),
       () => ({ at, do: 'still', for: random.between(1, 3_000) }),
-      () => ({ at, do: 'lose', end: 'client', n: client, for: random.of(AWAY) }),
+      () => ({
+        at,
+        do: 'lose',
+        end: 'client',
+        n: client,
+        for: random.of(AWAY)
+      }),
       () => ({
         at,
         do: 'lose',
         end: 'service',
         n: random.between(0, config.services - 1),
         for: random.of(AWAY)
-      }),
-      () => ({ at, do: 'join' })
+      })
     )
-  else if (config.carrier === 'memory') faults.push(() => ({ at, do: 'join' }))
-  else
-    faults.push(
+  else if (SOCKETS.has(config.carrier))
+    losses.push(
       () => ({ at, do: 'cut', client }),
       () => ({ at, do: 'cut', client }),
       () => ({ at, do: 'freeze', client, for: random.of([10, 200, 3_000]) }),
       () => ({ at, do: 'stranger', bytes: bytesOf(random) })
     )
-  if (STORES.has(config.carrier))
-    faults.push(
-      () => ({ at, do: 'pause', for: random.between(1, 2_000), times: random.of([1, 1, 1, 30]) }),
-      () => (REDRIVES.has(config.carrier) ? { at, do: 'redrive' } : { at, do: 'pause', for: 1, times: 1 })
-    )
-  faults.push(() => ({ at, do: 'close', client }))
-  return random.of(faults)()
+  return losses
 }
 
 /** Characters of data: most are short, and some need several frames, or parts of a message over an engine. */

@@ -13,7 +13,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     minutes: { type: 'string' },
     carriers: { type: 'string' },
-    plain: { type: 'boolean' },
+    worst: { type: 'string' },
     kept: { type: 'boolean', default: false },
     first: { type: 'boolean', default: false },
     hashes: { type: 'boolean', default: false }
@@ -26,7 +26,7 @@ const world = World.enter()
 const { hunt, relive, replay } = await import('./hunt.ts')
 const wishes = {
   carriers: values.carriers?.split(',') as never,
-  isPlain: values.plain === true ? true : undefined
+  worst: values.worst as never
 }
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 const hunting = values.kept
