@@ -1,6 +1,6 @@
 /** Every scenario of the suite, in the order of the table. There is no other list. */
 import { durableEvents } from './brokers/durable.ts'
-import { plainEvents } from './brokers/plain.ts'
+import { livesOnEngines } from './brokers/lives.ts'
 import { requestsOverEngines } from './brokers/requests.ts'
 import { floods } from './load/flood.ts'
 import { killedServers } from './load/killed.ts'
@@ -18,12 +18,12 @@ export const overTcp: readonly Scenario[] = [
   ...hostilePeers
 ]
 
-export const overBrokers: readonly Scenario[] = [...plainEvents, ...requestsOverEngines, ...durableEvents]
+export const overBrokers: readonly Scenario[] = [...livesOnEngines, ...requestsOverEngines, ...durableEvents]
 
 /** Load without a fault comes first. */
 export const scenarios: readonly Scenario[] = [
-  ...plainEvents,
+  ...livesOnEngines,
   ...overTcp,
-  ...overBrokers.filter((scenario) => !plainEvents.includes(scenario)),
+  ...overBrokers.filter((scenario) => !livesOnEngines.includes(scenario)),
   soak
 ]

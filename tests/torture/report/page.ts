@@ -50,9 +50,9 @@ export function page(run: TortureRun): string {
     broken.length === 0
       ? 'No promise was broken.'
       : ['Broken promises:', '', ...broken.map((sentence) => `- ${sentence}`)].join('\n')
-  return `# Torture tests
+  return `# Results of the torture suite
 
-The torture suite injects faults into servers under load, and counts the results of all requests. This command writes the page:
+The torture suite injects faults into servers under load, and counts the results of all requests ([how this library is tested](torture.md)). This command writes the page:
 
 \`\`\`sh
 ${command}

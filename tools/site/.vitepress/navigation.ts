@@ -71,7 +71,11 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
   },
   {
     text: 'Figures',
-    items: [page('Performance', 'performance'), page('Torture tests', 'torture')]
+    items: [
+      page('Performance', 'performance'),
+      page('How it is tested', 'torture'),
+      page('Torture results', 'torture-results')
+    ]
   },
   {
     text: 'Packages',
