@@ -26,6 +26,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   nats: ['transport', 'engine'],
   rabbitmq: ['transport', 'engine'],
   redis: ['transport', 'engine'],
+  sqlite: ['transport', 'engine'],
   outbox: ['transport'],
   workers: ['transport'],
   'elysia-microservices': ['transport', 'tcp', 'workers'],
@@ -99,6 +100,14 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['engine.ts'],
     ['redis.ts'],
     ['index.ts', 'testing.ts']
+  ],
+  sqlite: [
+    ['driver.ts'],
+    ['log', 'options'],
+    ['connection'],
+    ['durable'],
+    ['sqlite.ts'],
+    ['index.ts']
   ],
   websocket: [
     ['wire', 'exposing.ts'],

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Log } from '@elysia-microservices/test-support'
+import { durableSettings, ManualClock, NotStoredError } from '@elysia-microservices/transport/kit'
+import type { Appended, NewEvent, TakenEvent } from '../log/event.ts'
+import type { Group } from '../log/groups.ts'
+import { newEvent } from '../testing/open-log.ts'
+import { WatchedDatabase } from '../testing/watched.ts'
+import { EventFile, type Member } from './event-file.ts'
+
+/** A file on a clock that the test moves, and what its publishers were told. */
+class Setting {
+  readonly database = new WatchedDatabase()
+  readonly clock = new ManualClock()
+  readonly log = new Log()
+  readonly told: (number | undefined | Error)[] = []
+  readonly file = new EventFile({
+    database: this.database,
+    name: 'a.db',
+    keeping: { maxAge: 10_000, maxBytes: 0, duplicateWindow: 1_000 },
+    clock: this.clock
+  })
+
+  publish(given: Partial<NewEvent> = {}, isOpen = true): void {
+    this.file.append({
+      event: newEvent(given),
+      isOpen: () => isOpen,
+      done: (result: Appended | NotStoredError) =>
+        void this.told.push(result instanceof Error ? result : result.position)
+    })
+  }
+
+  group(ordered = false, pattern = 'p'): Group {
+    return this.file.group('g', pattern, durableSettings({ ordered }))
+  }
+
+  member(group: Group, room: number): Taker {
+    const member = new Taker(room, this.log.logger)
+    this.file.join(group, member)
+    return member
+  }
+
+  /** Lets the file do all that it can do now. */
+  turns(): Promise<void> {
+    return this.clock.advance(0)
+  }
+}
+
+/** A member that keeps what it gets. */
+class Taker implements Member {
+  readonly #room: number
+  readonly logger: Member['logger']
+  readonly has: TakenEvent[] = []
+
+  constructor(room: number, logger: Member['logger']) {
+    this.#room = room
+    this.logger = logger
+  }
+
+  get room(): number {
+    return this.#room - this.has.length
+  }
+
+  get ids(): string {
+    return this.has.map(({ id }) => id).join('')
+  }
+
+  deliver(events: readonly TakenEvent[]): void {
+    this.has.push(...events)
+  }
+}
+
+describe('an open file', () => {
+  it('stores the events of one turn in one commit, in order, and tells then', async () => {
+    const setting = new Setting()
+    const before = setting.database.commits
+    for (let n = 0; n < 100; n++) setting.publish()
+    assert.deepEqual(setting.told, [])
+    await setting.turns()
+    assert.deepEqual(
+      setting.told,
+      Array.from({ length: 100 }, (_, n) => n + 1)
+    )
+    // One for the events, one that deletes what is too old.
+    assert.equal(setting.database.commits - before, 2)
+  })
+
+  it('lets the event loop have its turn between many events, and between large ones', async () => {
+    const setting = new Setting()
+    for (let n = 0; n < 1_100; n++) setting.publish()
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(setting.told.length, 512)
+    await setting.turns()
+    for (let n = 0; n < 4; n++) setting.publish({ size: 600_000 })
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(setting.told.length, 1_101)
+    await setting.turns()
+    assert.equal(setting.told.length, 1_104)
+  })
+
+  it('does not store an event for which nobody waits any more', async () => {
+    const setting = new Setting()
+    setting.publish({}, false)
+    setting.publish()
+    await setting.turns()
+    assert.deepEqual([setting.told, setting.file.log.last], [[1], 1])
+  })
+
+  it('that cannot be written tells publishers, keeps what was done, and goes on when it can be', async () => {
+    const setting = new Setting()
+    const group = setting.group()
+    setting.publish({ id: 'a' })
+    const member = setting.member(group, 2)
+    await setting.turns()
+    setting.database.isFull = true
+    let isWritten = false
+    setting.file.settle(group, { kind: 'done', event: member.has[0] as TakenEvent }, () => {
+      isWritten = true
+    })
+    setting.publish({ id: 'b' })
+    await setting.turns()
+    const error = setting.told.at(-1) as NotStoredError
+    assert.ok(error instanceof NotStoredError)
+    assert.match(error.message, /'a\.db' cannot be written: database or disk is full/)
+    assert.equal(error.retryable, true)
+    assert.deepEqual([isWritten, setting.file.groups.lag(group), member.ids], [false, 1, 'a'])
+    assert.deepEqual(setting.log.lines, [
+      "The file 'a.db' cannot be written; trying again in 1000 ms database or disk is full"
+    ])
+    setting.database.isFull = false
+    await setting.clock.advance(1_000)
+    assert.deepEqual([isWritten, setting.file.groups.lag(group)], [true, 0])
+    setting.publish({ id: 'c' })
+    await setting.turns()
+    assert.equal(member.ids, 'ac')
+  })
+
+  it('gives the events of a group to its members in turn, to each as many as it takes', async () => {
+    const setting = new Setting()
+    const group = setting.group()
+    const [one, other] = [setting.member(group, 1), setting.member(group, 2)]
+    for (const id of 'abcd') setting.publish({ id })
+    await setting.turns()
+    assert.deepEqual([one.ids.length, other.ids.length, setting.file.groups.lag(group)], [1, 2, 4])
+    setting.file.settle(group, { kind: 'done', event: one.has.shift() as TakenEvent })
+    await setting.turns()
+    assert.equal(one.ids, 'd')
+  })
+
+  it('gives those of an ordered group to one member, and to another one when that has left', async () => {
+    const setting = new Setting()
+    const group = setting.group(true)
+    const [one, other] = [setting.member(group, 1), setting.member(group, 9)]
+    for (const id of 'abc') setting.publish({ id })
+    await setting.turns()
+    assert.deepEqual([one.ids, other.ids], ['a', ''])
+    setting.file.settle(group, { kind: 'back', event: one.has[0] as TakenEvent, due: 0 })
+    setting.file.leave(group, one)
+    await setting.turns()
+    assert.equal(other.ids, 'abc')
+  })
+
+  it('gives nothing to a paused group, and goes on with it', async () => {
+    const setting = new Setting()
+    const group = setting.group()
+    const member = setting.member(group, 9)
+    assert.deepEqual([setting.file.pause('g', true), setting.file.pause('h', true)], [true, false])
+    setting.publish({ id: 'a' })
+    await setting.turns()
+    assert.deepEqual([member.ids, group.isPaused], ['', true])
+    setting.file.pause('g', false)
+    await setting.turns()
+    assert.equal(member.ids, 'a')
+  })
+
+  it('gives an event again when it is due, and publishes one of the future, not before', async () => {
+    const setting = new Setting()
+    const group = setting.group()
+    const member = setting.member(group, 9)
+    setting.publish({ id: 'a' })
+    setting.publish({ id: 'b', due: 700 })
+    await setting.turns()
+    setting.file.settle(group, { kind: 'back', event: member.has.shift() as TakenEvent, due: 500 })
+    await setting.clock.advance(499)
+    assert.equal(member.ids, '')
+    await setting.clock.advance(1)
+    assert.equal(member.ids, 'a')
+    await setting.clock.advance(199)
+    assert.equal(member.ids, 'a')
+    await setting.clock.advance(1)
+    assert.equal(member.ids, 'ab')
+    assert.equal(setting.clock.waiting, 0)
+  })
+
+  it('says how many events were deleted before a group had handled them', async () => {
+    const setting = new Setting()
+    const group = setting.group()
+    for (const id of 'abc') setting.publish({ id })
+    const member = setting.member(group, 1)
+    await setting.turns()
+    setting.file.settle(group, { kind: 'back', event: member.has.shift() as TakenEvent, due: 60_000 })
+    setting.file.leave(group, member)
+    await setting.turns()
+    await setting.clock.advance(60_000)
+    setting.publish({ id: 'd' })
+    await setting.turns()
+    const later = setting.member(group, 9)
+    await setting.turns()
+    assert.equal(later.ids, 'd')
+    assert.match(
+      setting.log.lines.join(),
+      /^3 events 'p' that the group 'g' had not handled were deleted, because they were older than maxAge/
+    )
+    assert.equal(setting.file.groups.lag(group), 1)
+  })
+
+  it('writes what is left when it is closed', () => {
+    const setting = new Setting()
+    for (let n = 0; n < 600; n++) setting.publish()
+    setting.file.close()
+    assert.equal(setting.told.length, 600)
+  })
+})

@@ -1,0 +1,344 @@
+/**
+ * An open file, which all services and clients of this process share: what they want to write in one turn of the event
+ * loop is written together, and events go to the members of their groups.
+ */
+import {
+  type Clock,
+  type DurableSettings,
+  type Logger,
+  NotStoredError,
+  quietLog,
+  shown,
+  systemClock
+} from '@elysia-microservices/transport/kit'
+import type { Database } from '../driver.ts'
+import type { Appended, NewEvent, TakenEvent } from '../log/event.ts'
+import { EventLog, type Keeping } from '../log/event-log.ts'
+import { type Group, Groups, type Settled } from '../log/groups.ts'
+import { Letters } from '../log/letters.ts'
+
+/** Most events, and most bytes of events, that are stored in one turn. */
+const MOST_STORED = 512
+const MOST_STORED_BYTES = 1024 * 1024
+/** Most events of which a turn writes that they are done, or that they are taken. */
+const MOST_SETTLED = 512
+const MOST_TAKEN = 512
+/** Milliseconds between two looks for what is too old. */
+const PRUNED_EVERY = 1_000
+/** Milliseconds until the file is written again after it could not be written. */
+const AGAIN_AFTER = 1_000
+
+/** Gets the events of a group: the handler of one service. */
+export interface Member {
+  readonly logger: Logger
+  /** Number of further events that it takes now. */
+  readonly room: number
+  deliver(events: readonly TakenEvent[]): void
+}
+
+/** An event that is to be stored, for a publisher. */
+export interface Outgoing {
+  readonly event: NewEvent
+  /** Whether anybody still waits; an event for which nobody waits any more is not stored. */
+  isOpen(): boolean
+  /** The event is on the disk, or cannot be stored for a reason. */
+  done(result: Appended | NotStoredError): void
+}
+
+interface ToSettle {
+  readonly group: Group
+  readonly settled: Settled
+  readonly done: (() => void) | undefined
+}
+
+/** What this process knows of a group that has handlers here. */
+interface Working {
+  readonly group: Group
+  readonly members: Member[]
+  /** The member that gets the next event. */
+  turn: number
+}
+
+export interface EventFileInit {
+  readonly database: Database
+  readonly name: string
+  readonly keeping: Keeping
+  readonly clock: Clock
+}
+
+/** One open file. */
+export class EventFile {
+  readonly name: string
+  readonly log: EventLog
+  readonly groups: Groups
+  readonly letters: Letters
+  readonly clock: Clock
+  readonly #database: Database
+  #outgoing: Outgoing[] = []
+  #toSettle: ToSettle[] = []
+  readonly #working = new Map<number, Working>()
+  #isDue = false
+  #isClosed = false
+  #prunedAt = Number.NEGATIVE_INFINITY
+  #wakeAt = Number.POSITIVE_INFINITY
+  #endWait: (() => void) | undefined
+
+  constructor({ database, name, keeping, clock }: EventFileInit) {
+    this.name = name
+    this.clock = clock
+    this.#database = database
+    this.log = new EventLog(database, keeping)
+    this.groups = new Groups(database, this.log)
+    this.letters = new Letters(database)
+  }
+
+  /** Stores an event, with all others of this turn. */
+  append(outgoing: Outgoing): void {
+    this.#outgoing.push(outgoing)
+    this.#soon()
+  }
+
+  /**
+   * The group of a handler.
+   * @throws {OptionError} it exists with other settings
+   */
+  group(name: string, pattern: string, settings: DurableSettings): Group {
+    return this.groups.join(name, pattern, settings)
+  }
+
+  /** Lets a member get events of a group. */
+  join(group: Group, member: Member): void {
+    const working = this.#working.get(group.id) ?? { group, members: [], turn: 0 }
+    working.members.push(member)
+    this.#working.set(group.id, working)
+    this.#soon()
+  }
+
+  leave(group: Group, member: Member): void {
+    const working = this.#working.get(group.id)
+    const index = working?.members.indexOf(member) ?? -1
+    if (working === undefined || index === -1) return
+    working.members.splice(index, 1)
+    if (working.members.length === 0) this.#working.delete(group.id)
+    this.#soon()
+  }
+
+  /** A member has room. */
+  wake(group: Group): void {
+    if (this.groups.hasMore(group, this.clock.now())) this.#soon()
+  }
+
+  /** Writes, with the others of this turn, what has become of an event. @param done is called when it is written */
+  settle(group: Group, settled: Settled, done?: () => void): void {
+    this.#toSettle.push({ group, settled, done })
+    this.#soon()
+  }
+
+  /** Writes that a handler begins, before it does: what it does may end this process. */
+  begin(group: Group, event: TakenEvent): void {
+    this.log.transactions.run('process', () => this.groups.begin(group, event))
+  }
+
+  /** Pauses or resumes the groups of a name. @returns whether there is one */
+  pause(name: string, isPaused: boolean): boolean {
+    const changed = this.log.transactions.run('disk', () => this.groups.pause(name, isPaused))
+    this.#soon()
+    return changed.length > 0
+  }
+
+  redrive(name: string, place: number): boolean {
+    const group = this.log.transactions.run('disk', () => this.groups.redrive(name, place))
+    this.#soon()
+    return group !== undefined
+  }
+
+  discard(name: string, place: number): boolean {
+    return this.log.transactions.run('disk', () => this.groups.discard(name, place))
+  }
+
+  /** Looks at everything in the next turn: something was changed beside the methods of this class. */
+  look(): void {
+    this.#soon()
+  }
+
+  /** Writes what is left, and closes the file: another process may have it then. */
+  close(): void {
+    while (!this.#isClosed && this.#outgoing.length + this.#toSettle.length > 0 && this.#write()) {}
+    this.#isClosed = true
+    this.#endWait?.()
+    this.#database.close()
+  }
+
+  // ── turns ────────────────────────────────────────────────────────────────────────────────────────────
+
+  #soon(): void {
+    if (this.#isDue || this.#isClosed) return
+    this.#isDue = true
+    setImmediate(() => {
+      this.#isDue = false
+      if (!this.#isClosed) this.#turn()
+    })
+  }
+
+  #turn(): void {
+    if (!this.#write()) return this.#wakeBy(this.clock.now() + AGAIN_AFTER)
+    const isMore = this.#isMore()
+    if (isMore) this.#soon()
+    else this.#sleep()
+  }
+
+  /** @returns whether the file could be written */
+  #write(): boolean {
+    this.#store()
+    try {
+      const now = this.clock.now()
+      this.log.fire(now)
+      this.#prune(now)
+      this.#settleAndTake(now)
+      return true
+    } catch (error) {
+      for (const { group } of [...this.#working.values(), ...this.#toSettle]) this.groups.reload(group)
+      this.#tellUnwritten(error)
+      return false
+    }
+  }
+
+  #store(): void {
+    let size = 0
+    let count = 0
+    for (const { event } of this.#outgoing) {
+      size += event.size
+      if (count === MOST_STORED || (count > 0 && size > MOST_STORED_BYTES)) break
+      count++
+    }
+    if (count === 0) return
+    const batch = this.#outgoing.splice(0, count).filter((one) => one.isOpen())
+    for (const [at, result] of this.#stored(batch).entries()) batch[at]?.done(result)
+  }
+
+  #stored(batch: readonly Outgoing[]): readonly (Appended | NotStoredError)[] {
+    try {
+      const events = batch.map(({ event }) => event)
+      return this.log.append(events, this.clock.now())
+    } catch (error) {
+      const message = `The file '${this.name}' cannot be written: ${(error as Error).message}`
+      return batch.map(() => new NotStoredError(message, true, error))
+    }
+  }
+
+  #prune(now: number): void {
+    if (now - this.#prunedAt < PRUNED_EVERY && now >= this.#prunedAt) return
+    if (!this.log.prune(now)) this.#prunedAt = now
+  }
+
+  #settleAndTake(now: number): void {
+    const settling = this.#toSettle.slice(0, MOST_SETTLED)
+    const wanting = [...this.#working.values()].filter(
+      ({ group, members }) => this.groups.hasMore(group, now) && members.some(({ room }) => room > 0)
+    )
+    const behind = [...this.#working.values()].filter(({ group }) => group.cursor < this.log.deleted)
+    if (settling.length + wanting.length + behind.length === 0) return
+    const taken = new Map<Working, TakenEvent[]>()
+    this.log.transactions.run('process', () => {
+      for (const { group, settled } of settling) this.groups.settle(group, settled)
+      for (const { group } of behind) group.vanished += this.groups.skipDeleted(group)
+      let left = MOST_TAKEN
+      for (const working of wanting) {
+        const events = this.groups.take(
+          working.group,
+          Math.min(left, roomOf(working)),
+          now,
+          !working.group.ordered
+        )
+        taken.set(working, events)
+        left -= events.length
+        if (left === 0) break
+      }
+    })
+    this.#toSettle.splice(0, settling.length)
+    for (const { done } of settling) done?.()
+    for (const working of this.#working.values())
+      if (working.group.vanished > 0) this.#tellOfVanished(working)
+    for (const [working, events] of taken) deliver(working, events)
+  }
+
+  /** Publishers are told themselves. */
+  #tellUnwritten(error: unknown): void {
+    const text = `The file '${shown(this.name)}' cannot be written; trying again in ${AGAIN_AFTER} ms`
+    for (const logger of new Set(
+      [...this.#working.values()].flatMap(({ members }) => members.map((one) => one.logger))
+    ))
+      quietLog(logger).error('unwritten', text, error)
+  }
+
+  #tellOfVanished({ group, members }: Working): void {
+    members[0]?.logger.error(
+      `${group.vanished} events '${shown(group.pattern)}' that the group '${group.name}' had not handled were deleted, because they were older than maxAge; the group goes on at the first event that is left`
+    )
+    group.vanished = 0
+  }
+
+  #isMore(): boolean {
+    const now = this.clock.now()
+    if (this.#outgoing.length + this.#toSettle.length > 0) return true
+    for (const working of this.#working.values())
+      if (this.groups.hasMore(working.group, now) && roomOf(working) > 0) return true
+    return false
+  }
+
+  /** Until the next event is due. */
+  #sleep(): void {
+    let next = this.log.later.next ?? Number.POSITIVE_INFINITY
+    for (const { group } of this.#working.values())
+      if (!group.isPaused && group.due !== undefined && group.due > this.clock.now())
+        next = Math.min(next, group.due)
+    this.#wakeBy(next)
+  }
+
+  #wakeBy(time: number): void {
+    if (time === this.#wakeAt) return
+    this.#endWait?.()
+    this.#endWait = undefined
+    this.#wakeAt = time
+    if (time === Number.POSITIVE_INFINITY) return
+    const pause = Math.min(MOST_PAUSE, Math.max(0, time - this.clock.now()))
+    this.#endWait = after(this.clock, pause, this.#working.size > 0, () => {
+      this.#wakeAt = Number.POSITIVE_INFINITY
+      this.#soon()
+    })
+  }
+}
+
+/** Milliseconds: the clock may be set meanwhile, and a timer has a longest time. */
+const MOST_PAUSE = 60 * 60 * 1_000
+
+/** @param keepsAlive the process lives until then: a handler is to run */
+function after(clock: Clock, pause: number, keepsAlive: boolean, wake: () => void): () => void {
+  if (clock !== systemClock || keepsAlive) return clock.after(pause, wake)
+  const timer = setTimeout(wake, pause)
+  timer.unref()
+  return () => clearTimeout(timer)
+}
+
+/** The members that get events: one has all of an ordered group, because events of another one could overtake. */
+function takers({ group, members }: Working): readonly Member[] {
+  return group.ordered ? members.slice(0, 1) : members
+}
+
+function roomOf(working: Working): number {
+  return takers(working).reduce((sum, { room }) => sum + Math.max(0, room), 0)
+}
+
+/** Passes events to the members in turn, each as many as it has room for. */
+function deliver(working: Working, events: readonly TakenEvent[]): void {
+  const members = takers(working)
+  const shares = members.map(() => [] as TakenEvent[])
+  const rooms = members.map(({ room }) => room)
+  for (const event of events) {
+    while ((rooms[working.turn % members.length] as number) <= 0) working.turn++
+    const at = working.turn++ % members.length
+    ;(shares[at] as TakenEvent[]).push(event)
+    rooms[at] = (rooms[at] as number) - 1
+  }
+  for (const [at, share] of shares.entries()) if (share.length > 0) members[at]?.deliver(share)
+}

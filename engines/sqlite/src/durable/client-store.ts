@@ -1,0 +1,71 @@
+/** The stored events of a client over a file: publishing, dead letters, pauses of groups. */
+import {
+  type ClientStoreInit,
+  type EventContent,
+  type EventHead,
+  joinedHeaders,
+  type OutgoingEvent,
+  PublishingStore,
+  type Store,
+  unknownGroup
+} from '@elysia-microservices/engine'
+import { type DeadLetters, NotStoredError } from '@elysia-microservices/transport/kit'
+import type { EventFile } from '../connection/event-file.ts'
+import type { SqliteConnection } from '../connection/files.ts'
+import type { NewEvent } from '../log/event.ts'
+import { SqliteDeadLetters } from './dead-letters.ts'
+
+/** The largest event in bytes: the event loop waits while it is written. */
+const MAX_EVENT = 8 * 1024 * 1024
+
+/** An event to be stored. */
+interface OutgoingRow extends OutgoingEvent {
+  readonly row: NewEvent
+}
+
+/** Publishes and manages stored events. */
+export class SqliteClientStore extends PublishingStore<SqliteConnection, OutgoingRow> {
+  constructor(init: ClientStoreInit<SqliteConnection>, duplicateWindow: number) {
+    super(init, { duplicateWindow })
+  }
+
+  attach({ file }: SqliteConnection): void {
+    const { publisher } = this
+    const store: Store<OutgoingRow> = {
+      isConnected: true,
+      maxPayload: MAX_EVENT,
+      append: ({ row }, number) =>
+        file.append({
+          event: row,
+          isOpen: () => publisher.sentEvent(number) !== undefined,
+          done(result) {
+            if (result instanceof NotStoredError) return publisher.refused(number, result, true)
+            const { position, isDuplicate } = result
+            publisher.stored(number, position === undefined ? undefined : String(position), isDuplicate)
+          }
+        })
+    }
+    publisher.attach(store)
+  }
+
+  deadLetters(group: string): DeadLetters {
+    return new SqliteDeadLetters(group, () => this.#file())
+  }
+
+  async pauseGroup(group: string, isPaused: boolean): Promise<void> {
+    const file = await this.#file()
+    if (!file.pause(group, isPaused)) throw unknownGroup(group, `in '${file.name}'`)
+  }
+
+  async #file(): Promise<EventFile> {
+    return (await this.connect()).file
+  }
+
+  protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingRow {
+    const { pattern, address, id, isOwnId, timeout, signal } = head
+    const text = headers && JSON.stringify(joinedHeaders(headers))
+    const size = Buffer.byteLength(packet) + (text === undefined ? 0 : Buffer.byteLength(text))
+    const row = { pattern: address, id, isOwnId, key, headers: text, body: packet, size, due: undefined }
+    return { pattern, address, id, isOwnId, timeout, signal, size, row }
+  }
+}
