@@ -1,1 +1,3 @@
-export {}
+/** The exports for users of SQLite. */
+export type { SqliteOptions } from './options/options.ts'
+export { type SqliteStore, sqlite } from './sqlite.ts'

@@ -6,6 +6,8 @@ interface NativeStatement {
   run(...values: readonly Value[]): unknown
   all(...values: readonly Value[]): unknown
   get(...values: readonly Value[]): unknown
+  /** Only Bun's: there a database with a statement that is left stays open, and locked. */
+  finalize?(): void
 }
 
 interface NativeDatabase {
@@ -50,16 +52,21 @@ function builtin(name: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function adapted(native: NativeDatabase): Database {
+  const prepared: NativeStatement[] = []
   return {
     exec: (sql) => void native.exec(sql),
     prepare(sql) {
       const statement = native.prepare(sql)
+      prepared.push(statement)
       return {
         run: (...values) => void statement.run(...values),
         all: (...values) => statement.all(...values) as readonly Row[],
         get: (...values) => (statement.get(...values) ?? undefined) as Row | undefined
       }
     },
-    close: () => void native.close()
+    close() {
+      for (const statement of prepared) statement.finalize?.()
+      native.close()
+    }
   }
 }
