@@ -1,6 +1,11 @@
 /** `sqlite()` creates the store, a value that is passed to services and clients. */
 import { connectedStore, type StoreEngine } from '@elysia-microservices/engine'
-import { type EventStore, STORES_EVERYTHING } from '@elysia-microservices/transport/kit'
+import {
+  type EventStore,
+  OptionError,
+  type ServerTransport,
+  STORES_EVERYTHING
+} from '@elysia-microservices/transport/kit'
 import { Files, type SqliteConnection } from './connection/files.ts'
 import { runtimeDriver } from './connection/runtime.ts'
 import type { Driver } from './driver.ts'
@@ -38,11 +43,26 @@ export function sqliteBy(driver: Driver, file: string, options?: SqliteOptions):
   const store = connectedStore<SqliteConnection>({
     name: 'sqlite',
     stores: STORES_EVERYTHING,
+    sharing: NOT_SHARED,
     engine: () => engineOf(files, checked.file),
     serverStore: () => new SqliteServerStore(checked),
     clientStore: (init) => new SqliteClientStore(init, checked.duplicateWindow)
   })
   return { ...store, name: 'sqlite' }
+}
+
+/** Workers are processes of their own, and a file has one. */
+const NOT_SHARED: NonNullable<ServerTransport['sharing']> = {
+  async reserve() {
+    throw new OptionError(
+      'options.store',
+      'sqlite() has one process, and options.workers starts several: leave out options.workers, or keep the events over an engine or a database (docs/production.md)'
+    )
+  },
+  greeting: () => undefined,
+  release() {},
+  join() {},
+  async answer() {}
 }
 
 function engineOf(files: Files, where: string): StoreEngine<SqliteConnection> {
