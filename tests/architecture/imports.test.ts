@@ -101,14 +101,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['redis.ts'],
     ['index.ts', 'testing.ts']
   ],
-  sqlite: [
-    ['driver.ts'],
-    ['log', 'options'],
-    ['connection'],
-    ['durable'],
-    ['sqlite.ts'],
-    ['index.ts']
-  ],
+  sqlite: [['driver.ts'], ['log', 'options'], ['connection'], ['durable'], ['sqlite.ts'], ['index.ts']],
   websocket: [
     ['wire', 'exposing.ts'],
     ['options.ts', 'server', 'client'],

@@ -21,6 +21,7 @@ export const DOCUMENTS: readonly string[] = [
   'engines/nats/README.md',
   'engines/rabbitmq/README.md',
   'engines/redis/README.md',
+  'engines/sqlite/README.md',
   'packages/websocket/README.md',
   'packages/outbox/README.md',
   'packages/elysia-microservices/README.md',

@@ -39,6 +39,12 @@ const DOCUMENTED: readonly Documented[] = [
     tables: ['REDIS_DURABLE']
   },
   {
+    page: 'docs/sqlite.md',
+    head: '| option of `sqlite(file, options)` | default | |',
+    built: 'engines/sqlite/dist/options/options.js',
+    tables: ['SQLITE_OPTIONS']
+  },
+  {
     page: 'docs/durable-events.md',
     head: '| option of `nats({ durable })` | default | |',
     built: 'engines/nats/dist/options/durable-options.js',

@@ -33,6 +33,7 @@ const PACKAGES = [
   'nats',
   'rabbitmq',
   'redis',
+  'sqlite',
   'outbox',
   'cli',
   'console'

@@ -48,6 +48,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('MQTT', 'mqtt'),
       page('Kafka', 'kafka'),
       page('Durable events', 'durable-events'),
+      page('Events in a file', 'sqlite'),
       page('Outbox and inbox', 'outbox'),
       page('How to write an engine', 'engines')
     ]
@@ -91,6 +92,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('mqtt', 'engines/mqtt'),
       page('kafka', 'engines/kafka'),
       page('redis', 'engines/redis'),
+      page('sqlite', 'engines/sqlite'),
       page('outbox', 'packages/outbox'),
       page('telemetry', 'packages/telemetry'),
       page('workers', 'packages/workers'),

@@ -26,7 +26,8 @@ export interface SqliteOptions {
   readonly clock?: Clock | undefined
 }
 
-const SQLITE_OPTIONS = {
+/** The table of all options. */
+export const SQLITE_OPTIONS = {
   maxAge: STORAGE.maxAge,
   maxBytes: { byDefault: false, check: unlessFalse(mustBeAtLeast(1)) },
   duplicateWindow: STORAGE.duplicateWindow,
