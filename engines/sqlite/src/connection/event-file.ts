@@ -51,7 +51,7 @@ interface ToSettle {
   readonly done: (() => void) | undefined
 }
 
-/** What this process knows of a group that has handlers here. */
+/** A group that has handlers in this process. */
 interface Working {
   readonly group: Group
   readonly members: Member[]

@@ -89,7 +89,7 @@ export class EventLog {
     this.#deleted = Number(deleted)
   }
 
-  /** What memory has is read again, because a transaction was undone. */
+  /** Reads again all that is kept in memory, because a transaction was undone. */
   #undone(): void {
     this.patterns.reload()
     this.#readWhole()

@@ -20,7 +20,7 @@ export interface NewEvent {
   readonly due: number | undefined
 }
 
-/** What has become of an event that was to be stored. */
+/** The fate of an event that was to be stored. */
 export interface Appended {
   /** `undefined`: it waits for its time. */
   readonly position: number | undefined

@@ -179,7 +179,7 @@ describe('a group', () => {
   })
 })
 
-/** What a group owes: each event until it is done, with the number of its begun runs. */
+/** The events that a group owes: each until it is done, with the number of its begun runs. */
 class Model {
   readonly owed = new Map<string, number>()
   readonly held: TakenEvent[] = []

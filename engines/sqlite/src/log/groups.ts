@@ -29,7 +29,7 @@ export interface Group {
   vanished: number
 }
 
-/** What has become of an event that was taken. */
+/** The fate of an event that was taken. */
 export type Settled =
   | { readonly kind: 'done'; readonly event: TakenEvent }
   /** It is due again. @see Group.due */
@@ -45,7 +45,7 @@ export class Groups {
   constructor(database: Database, log: EventLog) {
     this.#log = log
     this.#sql = statements(database)
-    // What a process had that was ended is due again: its runs were counted when they began.
+    // The events of a process that was ended are due again: their runs were counted when they began.
     log.transactions.run('process', () => database.exec('update pending set due = 0 where due is null'))
     for (const row of this.#sql.all.all()) this.#read(row)
   }

@@ -32,7 +32,6 @@ export const SQLITE_OPTIONS = {
   maxBytes: { byDefault: false, check: unlessFalse(mustBeAtLeast(1)) },
   duplicateWindow: STORAGE.duplicateWindow,
   clock: {
-    byDefault: systemClock,
     check: mustBe(
       'a clock, such as new ManualClock()',
       (clock) => typeof (clock as Clock).now === 'function' && typeof (clock as Clock).after === 'function'
@@ -65,6 +64,6 @@ export function sqliteOptions(file: string, given: SqliteOptions | undefined): C
     file,
     maxAge: Number(all.maxAge),
     maxBytes: Number(all.maxBytes),
-    clock: all.clock as Clock
+    clock: all.clock ?? systemClock
   }
 }

@@ -44,7 +44,7 @@ export class OpenLog {
     this.letters = new Letters(this.database)
   }
 
-  /** What memory has is gone, and read again: as after the end of a process. */
+  /** Reads again all that is kept in memory, as after the end of a process. */
   restart(): void {
     this.log = new EventLog(this.database, this.#keeping)
     this.groups = new Groups(this.database, this.log)
