@@ -10,6 +10,7 @@ const LONGEST_TEST = 600_000
 /** Suites that run under Bun only, each with the reason. */
 const BUN_ONLY = new Map([
   ['unit/scripts', 'they are scripts for Bun'],
+  ['unit/sqlite', 'the oldest supported Node has no SQLite; the newest LTS runs it at night'],
   ['examples/bench', 'the harness runs under Bun; it starts its peers under Node itself'],
   ['examples/small', 'programs of their own, of one runtime'],
   ['system/architecture', 'it reads sources as text'],

@@ -8,7 +8,9 @@ import { createInterface } from 'node:readline'
 import { after, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-const PROGRAM = fileURLToPath(new URL('./testing/service-program.ts', import.meta.url))
+const PROGRAM = fileURLToPath(
+  new URL(`./testing/service-program${path.extname(import.meta.url)}`, import.meta.url)
+)
 const KILLS = 4
 
 const folder = mkdtempSync(path.join(tmpdir(), 'sqlite-'))

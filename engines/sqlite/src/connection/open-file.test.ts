@@ -13,7 +13,9 @@ import { noSqlite, runtimeDriver } from './runtime.ts'
 const folder = mkdtempSync(path.join(tmpdir(), 'sqlite-'))
 after(() => rmSync(folder, { recursive: true }))
 
-const OWNER = fileURLToPath(new URL('../testing/owner-program.ts', import.meta.url))
+const OWNER = fileURLToPath(
+  new URL(`../testing/owner-program${path.extname(import.meta.url)}`, import.meta.url)
+)
 
 describe('a file', () => {
   for (const [name, driver] of Object.entries(drivers))
