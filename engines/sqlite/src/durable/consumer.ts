@@ -6,7 +6,12 @@ import {
   storedMessage,
   whyTooOld
 } from '@elysia-microservices/engine'
-import { type DurableFigures, DurableWorker, type Logger } from '@elysia-microservices/transport/kit'
+import {
+  type DurableFigures,
+  DurableWorker,
+  type Logger,
+  skippedAtStart
+} from '@elysia-microservices/transport/kit'
 import type { Member } from '../connection/event-file.ts'
 import type { SqliteConnection } from '../connection/files.ts'
 import type { TakenEvent } from '../log/event.ts'
@@ -68,8 +73,11 @@ export class SqliteConsumer implements Consumer<SqliteConnection>, Member {
   async start(connection: SqliteConnection): Promise<void> {
     const { group, pattern, route } = this.#init
     this.#connection = connection
-    this.#group = connection.file.group(group, pattern, route.durable)
-    connection.file.join(this.#group, this)
+    const joined = connection.file.group(group, pattern, route.durable)
+    if (joined.skipped > 0) this.logger.warn(skippedAtStart(group, pattern, joined.skipped))
+    joined.skipped = 0
+    this.#group = joined
+    connection.file.join(joined, this)
   }
 
   lost(): void {}

@@ -27,6 +27,8 @@ export interface Group {
   due: number | undefined
   /** Number of its events that the log has deleted since they were taken first; 0 again when that is told. */
   vanished: number
+  /** Number of stored events that it does not get, because it is new; 0 again when that is told. */
+  skipped: number
 }
 
 /** The fate of an event that was taken. */
@@ -69,6 +71,7 @@ export class Groups {
       isWide: hasWildcards(pattern),
       ordered: row['ordered'] === 1,
       vanished: 0,
+      skipped: 0,
       ...changing
     }
     this.#known.set(id, group)
@@ -120,7 +123,9 @@ export class Groups {
     const row = this.#log.transactions.run('disk', () =>
       this.#sql.create.get(name, pattern, Number(ordered), cursor, taken)
     )
-    return this.#read(row as Row)
+    const group = this.#read(row as Row)
+    if (start === 'new') group.skipped = taken - this.#log.patterns.countUpTo(this.#log.deleted, matching)
+    return group
   }
 
   #startOf(start: DurableSettings['start']): number {
