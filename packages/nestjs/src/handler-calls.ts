@@ -21,18 +21,20 @@ const logger = new Logger('MicroserviceServer')
 /** Runs work between Nest's processing hooks; `end` runs the end hook once. */
 export type InHooks = (work: (end: () => void) => Promise<void>) => unknown
 
-/** Returns the answer to a request. It throws or rejects only with an `ErrorAnswer`. */
-export function answerTo(call: () => unknown): unknown {
+/** Calls the handler of a request and returns the answer. It throws or rejects only with an `ErrorAnswer`. */
+export function answerBy(handler: MessageHandler, data: unknown, context: MicroserviceContext): unknown {
   let result: unknown
   try {
-    result = call()
+    result = handler(data, context)
   } catch (error) {
-    throw answerOfUnfiltered(error)
+    return throwUnfiltered(error)
   }
   if (typeof result !== 'object' || result === null || !isThenable(result)) return streamOrValue(result)
-  return whenSettled(result, streamOrValue, (error) => {
-    throw answerOfUnfiltered(error)
-  })
+  return whenSettled(result, streamOrValue, throwUnfiltered)
+}
+
+function throwUnfiltered(error: unknown): never {
+  throw answerOfUnfiltered(error)
 }
 
 /** Returns the answer to a request like `answerTo`, and runs the handler between Nest's processing hooks. */
@@ -66,7 +68,18 @@ export function answerInHooks(
  * Passes an event to its handlers; a handler that fails does not stop the others. Settles with the outcome when all
  * handlers have ended.
  */
-export async function runEventHandlers(
+export function runEventHandlers(
+  handlers: readonly MessageHandler[],
+  data: unknown,
+  context: MicroserviceContext
+): Promise<void> {
+  const [first] = handlers
+  return handlers.length === 1 && first !== undefined
+    ? runEventHandler(first, data, context)
+    : runAll(handlers, data, context)
+}
+
+async function runAll(
   handlers: readonly MessageHandler[],
   data: unknown,
   context: MicroserviceContext

@@ -33,8 +33,8 @@ import { Description } from './description.ts'
 import { checkAlone, checkNotDurable, durableOf, viaOfHandler } from './durable.ts'
 import { EventHandlers } from './event-handlers.ts'
 import {
+  answerBy,
   answerInHooks,
-  answerTo,
   type InHooks,
   runEventHandlers,
   runEventInHooks,
@@ -250,21 +250,27 @@ export class MicroserviceServer
     if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
     const context = new MicroserviceContext(message)
     const { data } = message
-    const call = (): unknown =>
-      handler.isEventHandler
-        ? answerByEventHandlers(
-            this.#events.ofFirst(handler).map((each) => () => streamOrValue(each(data, context)))
-          )
-        : handler(data, context)
-    return this.#isHooked ? answerInHooks(this.#hooksOf(context), context, call) : answerTo(call)
+    const answering = handler.isEventHandler === true ? this.#answeringByEvents(handler) : handler
+    if (!this.#isHooked) return answerBy(answering, data, context)
+    return answerInHooks(this.#hooksOf(context), context, () => answering(data, context))
+  }
+
+  /** The handlers of an event, as the one that answers requests to its pattern. */
+  #answeringByEvents(first: MessageHandler): MessageHandler {
+    const handlers = this.#events.ofFirst(first)
+    return (data, context) =>
+      answerByEventHandlers(
+        handlers.map((each) => () => streamOrValue(each(data, context)))
+      ) as Promise<unknown>
   }
 
   #event(message: IncomingMessage): void | Promise<void> {
     const handlers = this.#eventHandlersOf(message)?.filter((handler) => this.#isMeant(handler, message))
     if (handlers === undefined || handlers.length === 0) throw PatternNotFoundError.of(message.pattern)
     const context = new MicroserviceContext(message)
-    const run = () => runEventHandlers(handlers, message.data, context)
-    return this.#isHooked ? runEventInHooks(this.#hooksOf(context), run) : run()
+    const { data } = message
+    if (!this.#isHooked) return runEventHandlers(handlers, data, context)
+    return runEventInHooks(this.#hooksOf(context), () => runEventHandlers(handlers, data, context))
   }
 
   /**
