@@ -166,7 +166,7 @@ export class Life {
       transport: this.#carrier.client(name) as StoringTransport,
       ...(RSOCKETS.has(this.#plan.config.carrier) ? { service: pageOf(this.ledger) } : {}),
       name,
-      timeout: this.#plan.config.timeout,
+      timeout: this.#plan.config.timeout || false,
       logger: this.ledger.logger,
       onStatus: (event) => {
         if (event.type === 'event-refused') this.#refused(event.pattern, event.error as { code?: unknown })

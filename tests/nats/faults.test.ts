@@ -353,7 +353,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       bare.subscribe('echo', { queue: 'elysia-microservices', callback() {} })
       await bare.flush()
       const client = newClient()
-      const calls = Array.from({ length: 20 }, (_, n) => client.request('echo', n, { timeout: 0 }))
+      const calls = Array.from({ length: 20 }, (_, n) => client.request('echo', n, { timeout: false }))
       const outcomes = await Promise.allSettled(calls)
       for (const [n, outcome] of outcomes.entries()) {
         if (outcome.status === 'fulfilled') assert.equal(outcome.value, n)

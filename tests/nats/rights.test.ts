@@ -175,7 +175,7 @@ if (!isMissing('rights over NATS', natsMissing())) {
       await startLedger(() => {})
       const till = clientOf('till')
       await till.publish('payments.settled', 1)
-      const failed = clientOf('ledger').publish('payments.settled', 2, { timeout: 0 })
+      const failed = clientOf('ledger').publish('payments.settled', 2, { timeout: false })
       await assert.rejects(failed, {
         name: 'ConnectionError',
         mayHaveRun: false,

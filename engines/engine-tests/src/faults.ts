@@ -177,7 +177,7 @@ export function failures(under: EngineUnderTest): void {
             yield 3
           }
           const call = newClient()
-            .request('sum', source(), { timeout: 0 })
+            .request('sum', source(), { timeout: false })
             .catch((error: { readonly code: string; readonly mayHaveRun: boolean }) => {
               assert.deepEqual([error.code, error.mayHaveRun], ['CONNECTION', true])
               return 'lost'

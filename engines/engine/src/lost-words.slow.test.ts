@@ -88,12 +88,12 @@ function read(client: Client, pattern: string, data: unknown, take = Number.POSI
       complete: () => resolve(values),
       error: reject
     }
-    const call = client.stream(pattern, data, receiver, { demand: 3, timeout: 0 })
+    const call = client.stream(pattern, data, receiver, { demand: 3, timeout: false })
   })
 }
 
 const upTo = (n: number) => Array.from({ length: n }, (_, at) => at + 1)
-const FOREVER = { timeout: 0 }
+const FOREVER = { timeout: false } as const
 const LARGE = 'x'.repeat(10_000)
 const inParts: HubOptions = { maxPayload: 4_096 }
 
@@ -171,7 +171,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     handlers: echo,
     call: async (client) => {
       const aborter = new AbortController()
-      const call = client.request('hangs', 1, { timeout: 0, signal: aborter.signal })
+      const call = client.request('hangs', 1, { timeout: false, signal: aborter.signal })
       setTimeout(() => aborter.abort(), 40)
       await call.catch((error: { code?: string }) => {
         if (error.code !== 'CANCELED') throw error

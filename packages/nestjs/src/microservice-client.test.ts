@@ -268,7 +268,7 @@ describe('a MicroserviceClient', () => {
     [{ options: {} }, /options\.options .*given directly/],
     [{ protocol: 'http' }, /options\.protocol/],
     [{ codec: 'xml' }, /options\.codec/],
-    [{ timeout: -1 }, /options\.timeout/],
+    [{ timeout: 0 }, /options\.timeout/],
     [{ logger: {} }, /options\.logger must be an object with the functions error and warn/],
     [
       { lease: true },

@@ -1,13 +1,14 @@
 /** The options of server and client, and the options of Nest that both refuse. */
 import {
-  atLeast,
   checkLogger,
+  checkTimeout,
   DEFAULT_DRAIN,
   type Logger,
   loggerOf,
   milliseconds,
   OptionError,
-  type Transport
+  type Transport,
+  timeoutOf
 } from '@elysia-microservices/transport/kit'
 import { NEST_OPTION_NAMES } from '@elysia-microservices/transport/nest'
 import { type ShortClientOptions, type ShortServerOptions, shortForm } from './short-form.ts'
@@ -27,10 +28,10 @@ interface ServerOptions {
 /** Options of every client, on any transport. */
 interface ClientOptions {
   /**
-   * Milliseconds until the answer of a call (of a stream: its first value) must arrive; 0 for no limit. Default:
+   * Milliseconds until the answer of a call (of a stream: its first value) must arrive; `false` for no limit. Default:
    * 30,000.
    */
-  readonly timeout?: number | undefined
+  readonly timeout?: number | false | undefined
   /** The logger for failures that no caller can be told. Default: Nest's logger. */
   readonly logger?: Logger | undefined
 }
@@ -113,7 +114,6 @@ const REFUSED_BY_SERVER = {
 
 const SERVER_NAMES = ['transport', 'name', 'group', 'drain', 'logger', 'tlsOptions']
 const CLIENT_NAMES = ['transport', 'timeout', 'logger', 'tlsOptions']
-const DEFAULT_TIMEOUT = 30_000
 
 /** Options of a server, with its transports. */
 export interface CheckedServerOptions {
@@ -147,7 +147,7 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
 export function clientOptions(options: MicroserviceClientOptions): CheckedClientOptions {
   refuse(REFUSED_BY_BOTH, options)
   const { transport, timeout, logger, ...others } = options
-  atLeast(0, 'options.timeout', timeout ?? DEFAULT_TIMEOUT)
+  checkTimeout('options.timeout', timeout)
   if (logger !== undefined) checkLogger('options.logger', logger)
   // As in Nest, the client connects when a call is made, and does not retry failed calls.
   const [only] = isShort(transport)
@@ -155,7 +155,7 @@ export function clientOptions(options: MicroserviceClientOptions): CheckedClient
     : given(transport, others)
   return {
     transport: only as Transport,
-    timeout: timeout ?? DEFAULT_TIMEOUT,
+    timeout: timeoutOf(timeout),
     logger: logger && loggerOf(logger)
   }
 }

@@ -244,7 +244,12 @@ describe('events', () => {
       { pattern: 'paid', group: 'orders', lag: 7, redeliveries: 3, deadLetters: 1, isPaused: false },
       { pattern: 'new', group: 'orders', lag: undefined, redeliveries: 0, deadLetters: 0, isPaused: true }
     ]
-    const stats = { transport: 'nats', address: undefined, inFlight: { current: 0, limit: 0 }, streams: 0 }
+    const stats = {
+      transport: 'nats',
+      address: undefined,
+      inFlight: { current: 0, limit: false as const },
+      streams: 0
+    }
     const service = { status: 'listening', stats: () => [{ ...stats, durable }] } as const
     const other = { status: 'listening', stats: () => [{ ...stats, durable }] } as const
     telemetry().attach?.(service)
@@ -264,7 +269,7 @@ describe('events', () => {
     const shared = {
       transport: 'websocket',
       address: undefined,
-      inFlight: { current: 0, limit: 0 },
+      inFlight: { current: 0, limit: false as const },
       streams: 5
     }
     const both = [0, 1].map(() => ({ status: 'listening', stats: () => [shared] }) as const)
@@ -326,7 +331,12 @@ describe('for an SDK', () => {
         deadLetters: 0,
         isPaused: false
       }
-      const stats = { transport: 'nats', address: undefined, inFlight: { current: 0, limit: 0 }, streams: 0 }
+      const stats = {
+        transport: 'nats',
+        address: undefined,
+        inFlight: { current: 0, limit: false as const },
+        streams: 0
+      }
       let told: object[] = []
       const service = { status: 'listening', stats: () => told } as never
       telemetry().attach?.(service)

@@ -9,10 +9,10 @@ import type { Pattern } from './pattern.ts'
 export interface CallOptions {
   /**
    * Milliseconds for the whole call, connecting included: until the answer has come (of a stream: its first value), or
-   * the event has been sent. 0 for no limit.
+   * the event has been sent. `false` for no limit.
    * Default: the client's `timeout`.
    */
-  readonly timeout?: number | undefined
+  readonly timeout?: number | false | undefined
   /**
    * Milliseconds of the timeout for which the call may wait while there is no connection. With 0 the call fails at
    * once, unless the client's first connection is being made. A call that has waited too long fails with a

@@ -134,6 +134,7 @@ export {
 export {
   atLeast,
   checkNames,
+  checkTimeout,
   type Filled,
   type FromTable,
   LONGEST_TIME,
@@ -153,6 +154,7 @@ export {
   type OptionRow,
   type OptionTable,
   readTable,
+  timeoutOf,
   unlessFalse,
   withDefaults,
   withoutUndefined

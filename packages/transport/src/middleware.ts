@@ -259,7 +259,7 @@ class OutgoingMessage implements SentMessage {
   }
 
   get timeout(): number | undefined {
-    return this.options?.timeout
+    return this.options?.timeout || undefined
   }
 
   withHeaders(headers: MessageHeaders): OutgoingMessage {

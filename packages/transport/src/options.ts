@@ -163,6 +163,20 @@ export function mustBeAtLeast(least: number): OptionCheck {
   return (path, value) => atLeast(least, path, value)
 }
 
+/** The timeout of calls by default, in milliseconds. */
+const DEFAULT_TIMEOUT = 30_000
+
+/** Checks the timeout of calls. @throws {OptionError} it is neither milliseconds nor `false` */
+export function checkTimeout(path: string, timeout: unknown): void {
+  if (timeout === undefined || timeout === false || (typeof timeout === 'number' && timeout > 0)) return
+  throw OptionError.expected(path, 'milliseconds above 0, or false for no limit', timeout)
+}
+
+/** The timeout of a client as transports have it: 0 for no limit. @param byDefault if none is given */
+export function timeoutOf(given: number | false | undefined, byDefault: number = DEFAULT_TIMEOUT): number {
+  return (given ?? byDefault) || 0
+}
+
 /** Makes a check of a time with `milliseconds`. */
 // @__NO_SIDE_EFFECTS__
 export function mustBeMilliseconds(least: number): OptionCheck {

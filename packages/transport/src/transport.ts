@@ -212,8 +212,8 @@ export interface ServerTransport {
 /** A number and its limit. */
 export interface Usage {
   readonly current: number
-  /** The limit; 0 if there is none. */
-  readonly limit: number
+  /** The limit; `false` if there is none. */
+  readonly limit: number | false
 }
 
 /**

@@ -220,7 +220,7 @@ describe('a client over WebSocket', () => {
     assert.throws(make({ url: 'ftp://localhost' }), { name: 'OptionError', path: 'options.url' })
     assert.throws(make({ url: 'nowhere' }), { path: 'options.url' })
     assert.throws(make({ codec: 'xml' }), { path: 'options.codec' })
-    assert.throws(make({ timeout: -1 }), { path: 'options.timeout' })
+    for (const timeout of [-1, 0]) assert.throws(make({ timeout }), { path: 'options.timeout' })
     assert.throws(make({ constructor: 1 }), { path: 'options.constructor' })
     assert.throws(make({ onStatus: 1 }), { path: 'options.onStatus' })
     assert.throws(make({ resume: { windows: 1 } }), { message: /did you mean options.resume.window/ })

@@ -8,7 +8,7 @@ const client = connect({ transport: broker.transport(urls.split(',')) })
 const streams = Array.from({ length: 5 }, () => client.stream('endless', 100))
 // All streams have begun, and go on.
 await Promise.all(streams.map((stream) => stream.next()))
-const calls = Array.from({ length: 5 }, () => client.request('wait', 0, { timeout: 0 }))
+const calls = Array.from({ length: 5 }, () => client.request('wait', 0, { timeout: false }))
 await client.request('open')
 console.log(JSON.stringify({ port: 0 }))
 await Promise.race([

@@ -40,7 +40,7 @@ export async function partitions(
     logger: SILENT,
     rsocket: { keepalive: { interval: Math.round(lifetime / 5), lifetime } },
     // Without a timeout and without retries, so that only the partition can end a call.
-    timeout: 0,
+    timeout: false,
     connectTimeout: 1_000,
     retry: false,
     reconnect: { minDelay: 20, maxDelay: 200 }

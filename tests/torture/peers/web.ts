@@ -82,7 +82,7 @@ class Page {
       WebSocket: type,
       logger: SILENT,
       // No timeout: calls are answered or hang.
-      timeout: 0
+      timeout: false
     })
     this.#loads = [
       ...Array.from({ length: CALLERS }, (_, caller) => this.#ask(caller)),

@@ -29,7 +29,7 @@ describe('readDescription', () => {
         {
           transport: 'tcp',
           address: { host: '::1', port: 4000 },
-          inFlight: { current: 2, limit: 0 },
+          inFlight: { current: 2, limit: false },
           connections: { current: 1, limit: 10 },
           streams: 3,
           refused: { requests: 4 },
@@ -48,7 +48,7 @@ describe('readDescription', () => {
       ],
       figures: [figures('a')],
       parts: [
-        { name: 'outbox', attributes: { schema: 's' }, figures: { pending: 4, lag: 500, failed: 1 } },
+        { name: 'outbox', attributes: { schema: 's' }, figures: { pending: 4, oldest: 500, failed: 1 } },
         { name: 'other', attributes: {}, figures: {} }
       ]
     })
@@ -87,7 +87,7 @@ describe('readDescription', () => {
     ])
     assert.deepEqual(read.figures, [figures('a')])
     assert.deepEqual(read.outboxes, [
-      { schema: 's', pending: 4, lag: 500, failed: 1, published: 0, retries: 0 }
+      { schema: 's', pending: 4, oldest: 500, failed: 1, published: 0, retries: 0 }
     ])
   })
 

@@ -175,12 +175,12 @@ function readOutboxes(parts: unknown): OutboxView[] {
   return firstOf(parts, MAX_OUTBOXES).flatMap((part) => {
     const { name, attributes, figures } = fieldsOf(part)
     if (name !== 'outbox') return []
-    const { pending, lag, failed, published, retries } = fieldsOf(figures)
+    const { pending, oldest, failed, published, retries } = fieldsOf(figures)
     return [
       {
         schema: shortText(fieldsOf(attributes)['schema'], MAX_NAME),
         pending: finite(pending),
-        lag: finite(lag),
+        oldest: finite(oldest),
         failed: finite(failed),
         published: finite(published),
         retries: finite(retries)

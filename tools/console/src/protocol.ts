@@ -159,7 +159,7 @@ export interface OutboxView {
   /** Events that wait to be published. */
   readonly pending: number
   /** Milliseconds that the oldest waiting event has waited. */
-  readonly lag: number
+  readonly oldest: number
   /** Events that the engine has refused as invalid or too large. They are kept. */
   readonly failed: number
   /** Events that the relay of this process has published since its start. */

@@ -60,7 +60,7 @@ describe('run', () => {
     const [update] = await all(client)
     assert.ok(update !== undefined && 'value' in update)
     const { timeout, waitForConnection } = JSON.parse(update.value)
-    assert.deepEqual([timeout, waitForConnection], [0, 5_000])
+    assert.deepEqual([timeout, waitForConnection], [false, 5_000])
   })
 
   it('gives an error as the last that comes', async () => {

@@ -7,7 +7,7 @@ import type { Trial, TrialError, TrialUpdate } from './protocol.ts'
 /** Largest number of characters of a value that are sent to the page. */
 const MAX_VALUE = 64 * 1024
 /** The call has no timeout, but gives up a service that is not there. */
-const UNTIL_STOPPED = { timeout: 0, waitForConnection: 5_000 }
+const UNTIL_STOPPED = { timeout: false, waitForConnection: 5_000 } as const
 
 /**
  * Checks the request of a page.

@@ -12,6 +12,7 @@ import {
   type Pattern,
   type Published,
   type PublishOptions,
+  timeoutOf,
   unsendable
 } from '@elysia-microservices/transport/kit'
 import type { CarriedHeaders } from '../carrier.ts'
@@ -126,7 +127,8 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
   }
 
   #outgoing(pattern: Pattern, data: unknown, options: PublishOptions): Event {
-    const { id = this.#newId(), timeout = this.context.timeout, signal, key, headers: own } = options
+    const { id = this.#newId(), timeout: given, signal, key, headers: own } = options
+    const timeout = timeoutOf(given, this.context.timeout)
     try {
       const { address, head, json, headers } = this.#writer.write({
         kind: 'event',

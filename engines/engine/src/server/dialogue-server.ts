@@ -133,12 +133,12 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     return {
       transport: this.name,
       address: undefined,
-      inFlight: { current: (running?.inFlight ?? 0) + (this.#durable?.running ?? 0), limit: 0 },
+      inFlight: { current: (running?.inFlight ?? 0) + (this.#durable?.running ?? 0), limit: false },
       streams: running?.streams ?? 0,
       ...(unavailable !== undefined && { unavailable }),
       refused,
-      parts: this.#listening?.carrier.parts ?? { current: 0, limit: 0 },
-      answers: this.#listening?.callers.answers ?? { current: 0, limit: 0 },
+      parts: this.#listening?.carrier.parts ?? { current: 0, limit: false },
+      answers: this.#listening?.callers.answers ?? { current: 0, limit: false },
       unconfirmed: this.#listening?.callers.onItsWay ?? 0,
       ...(figures.length > 0 && { durable: figures })
     }

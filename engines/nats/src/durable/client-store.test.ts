@@ -65,7 +65,7 @@ describe('a client over NATS', () => {
       const client = await over.open()
       over.server.forbidden.add('closed')
       await client.publish('open', 1)
-      await assert.rejects(client.publish('closed', 1, { timeout: 0 }), /Permissions Violation/)
+      await assert.rejects(client.publish('closed', 1, { timeout: false }), /Permissions Violation/)
       await client.publish('open', 2)
     })
 

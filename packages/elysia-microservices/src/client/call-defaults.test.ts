@@ -121,7 +121,8 @@ describe('client.with()', () => {
   it('refuses options that it does not know', async () => {
     const { client } = await start()
     assert.throws(() => client().with({ header: {} } as never), { path: 'options.header' })
-    assert.throws(() => client().with({ timeout: -1 }), { path: 'options.timeout' })
+    for (const timeout of [-1, 0, Number.NaN, true])
+      assert.throws(() => client().with({ timeout } as never), { path: 'options.timeout' })
   })
 })
 

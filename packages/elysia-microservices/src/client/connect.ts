@@ -12,6 +12,7 @@ import {
   type ConnectionListener,
   checkedDefaults,
   checkLogger,
+  checkTimeout,
   consoleLogger,
   type DurableGroup,
   defaulting,
@@ -34,6 +35,7 @@ import {
   storesNothing,
   type Traits,
   type Transport,
+  timeoutOf,
   tracedSent,
   wrapCaller,
   wrapPublish
@@ -55,10 +57,10 @@ export interface ClientOptions {
    */
   readonly name?: string | undefined
   /**
-   * Milliseconds within which the answer of a call, or the first value of its stream, must arrive; 0 for no limit.
+   * Milliseconds within which the answer of a call, or the first value of its stream, must arrive; `false` for no limit.
    * Default: 30,000.
    */
-  readonly timeout?: number | undefined
+  readonly timeout?: number | false | undefined
   /**
    * How many milliseconds of its timeout a call may wait for a connection. With 0 a call fails at once while there
    * is no connection, unless the first connection is being made. Behind HTTP use 1,000 or less; a gateway's default
@@ -136,7 +138,6 @@ const NAMES = [
   'onStatus',
   'logger'
 ] as const
-const DEFAULT_TIMEOUT = 30_000
 
 /**
  * Makes a client, which connects at the first call or at `client.connect()`. `connect<typeof service>()` gives the
@@ -174,7 +175,7 @@ export function connect(options: ConnectOptions = {}): object {
   const logger = loggerOf(given)
   if (name !== undefined && (name === '' || readCallerName(name) !== name))
     throw OptionError.expected('options.name', 'a text of 1 to 100 characters', name)
-  if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
+  checkTimeout('options.timeout', timeout)
   if (waitForConnection !== undefined) atLeast(0, 'options.waitForConnection', waitForConnection)
   if (!Array.isArray(wrap) || wrap.some((middleware) => typeof middleware !== 'function'))
     throw OptionError.expected('options.wrap', 'a list of functions, (next) => (call) => next(call)', wrap)
@@ -191,7 +192,7 @@ export function connect(options: ConnectOptions = {}): object {
   const context = {
     logger,
     name,
-    timeout: timeout ?? DEFAULT_TIMEOUT,
+    timeout: timeoutOf(timeout),
     waitForConnection,
     dispatcher: service === undefined ? undefined : dispatcherOf(service)
   }

@@ -27,9 +27,9 @@ export type HeaderRule<Context = RequestContext> =
 export interface ForwardOptions<Context = RequestContext> {
   /**
    * Milliseconds, including the time to connect, within which the answer, or the first value of a stream, must
-   * arrive; 0 for no limit. Default: 30,000.
+   * arrive; `false` for no limit. Default: 30,000.
    */
-  readonly timeout?: number | undefined
+  readonly timeout?: number | false | undefined
   /**
    * Milliseconds that a call may wait for a connection after the client has lost it. While the service is down,
    * requests wait that long and are then answered with 503. Default: 1,000.
@@ -84,7 +84,7 @@ export function assertForwardOptions({
   key,
   within
 }: ForwardOptions<never>): void {
-  assertTime('options.timeout', timeout)
+  if (timeout !== false) assertTime('options.timeout', timeout, 1, ', or false for no limit')
   assertTime('options.waitForConnection', waitForConnection)
   if (timeoutHeader !== undefined && timeoutHeader !== false && typeof timeoutHeader !== 'string') {
     throw OptionError.expected('options.timeoutHeader', 'the name of a header or false', timeoutHeader)
@@ -101,14 +101,18 @@ export function assertForwardOptions({
     throw OptionError.expected('options.within', 'a function', within)
 }
 
-function assertTime(path: string, time: number | undefined): void {
-  if (time === undefined || (Number.isInteger(time) && time >= 0 && time <= LONGEST_TIME)) return
-  throw OptionError.expected(path, `milliseconds, a whole number from 0 to ${LONGEST_TIME}`, time)
+function assertTime(path: string, time: number | undefined, least = 0, more = ''): void {
+  if (time === undefined || (Number.isInteger(time) && time >= least && time <= LONGEST_TIME)) return
+  throw OptionError.expected(
+    path,
+    `milliseconds, a whole number from ${least} to ${LONGEST_TIME}${more}`,
+    time
+  )
 }
 
 /** The options of a call that follows from a request. */
 export interface ForwardedOptions extends Pick<CallOptions, 'key' | 'within'> {
-  readonly timeout: number
+  readonly timeout: number | false
   readonly waitForConnection: number
   readonly signal: AbortSignal
   readonly headers: Readonly<Record<string, string>>
@@ -151,7 +155,7 @@ export function isRepeatable({ method }: Request, idempotent?: boolean): boolean
   return idempotent ?? SAFE.has(method)
 }
 
-function shorter(timeout: number, name: string, headers: Headers): number {
+function shorter(timeout: number | false, name: string, headers: Headers): number | false {
   const given = headers.get(name)
   if (given === null) return timeout
   const path = `headers.${name}`
@@ -159,7 +163,7 @@ function shorter(timeout: number, name: string, headers: Headers): number {
     const details = { path, expected: 'milliseconds, a whole number above 0' }
     throw new RpcError({ code: 'VALIDATION', message: `${path}: expected ${details.expected}`, details })
   }
-  return Math.min(Number(given), timeout === 0 ? LONGEST_TIME : timeout)
+  return Math.min(Number(given), timeout === false ? LONGEST_TIME : timeout)
 }
 
 function forwarded<Context extends RequestContext>(

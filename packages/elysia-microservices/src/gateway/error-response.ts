@@ -7,7 +7,7 @@ import {
   type Logger,
   loggerOf,
   MicroserviceError,
-  OptionError,
+  milliseconds,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
 import { numericStatus, type Statuses, statusOf, statusTable } from './error-status.ts'
@@ -26,7 +26,10 @@ export interface ErrorBody {
 export interface ErrorOptions {
   /** HTTP statuses, from 400 to 599, for the application's error codes. They take precedence over the default table. */
   readonly errors?: Readonly<Record<string, number>> | undefined
-  /** Seconds that `Retry-After` tells a caller to wait, if trying again is safe. Default: 1. */
+  /**
+   * Milliseconds that `Retry-After` tells a caller to wait, if trying again is safe; the header has whole seconds.
+   * Default: 1,000.
+   */
   readonly retryAfter?: number | undefined
   /** Receives details of errors that callers are not told. Default: the console. */
   readonly logger?: Logger | undefined
@@ -64,12 +67,10 @@ export class ErrorAnswers {
   readonly #logger: Logger
 
   /** @throws {OptionError} an option is invalid */
-  constructor({ errors, retryAfter = 1, logger = consoleLogger }: ErrorOptions = {}) {
-    if (!Number.isInteger(retryAfter) || retryAfter < 0) {
-      throw OptionError.expected('options.retryAfter', 'seconds, a whole number of at least 0', retryAfter)
-    }
+  constructor({ errors, retryAfter = 1_000, logger = consoleLogger }: ErrorOptions = {}) {
+    milliseconds(0, 'options.retryAfter', retryAfter)
     this.#statuses = statusTable(errors)
-    this.#retryAfter = String(retryAfter)
+    this.#retryAfter = String(Math.ceil(retryAfter / 1_000))
     this.#logger = loggerOf(logger)
   }
 

@@ -94,7 +94,7 @@ before(async () => {
         gateway(
           gone,
           { 'GET /gone': 'x', 'GET /gone-stream': { stream: 'x' }, 'POST /gone': { emit: 'x' } },
-          { logger, retryAfter: 5 }
+          { logger, retryAfter: 4_500 }
         )
       )
   )

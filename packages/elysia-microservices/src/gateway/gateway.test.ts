@@ -144,7 +144,7 @@ describe('a gateway in an app', () => {
         'GET /default': { pattern: { cmd: 'object' } },
         'GET /short': { pattern: { cmd: 'object' }, timeout: 1500 },
         'GET /long': { pattern: { cmd: 'object' }, timeout: 3_600_000 },
-        'GET /without': { pattern: { cmd: 'object' }, timeout: 0 },
+        'GET /without': { pattern: { cmd: 'object' }, timeout: false },
         'GET /stream': { stream: 'values' }
       })
     )
@@ -182,7 +182,8 @@ describe('gateway()', () => {
     [{ 'GET /a': { pattern: 'echo', within: { remaining: 1 } } }, {}, 'options.within'],
     [{ 'POST /a': { emit: 'placed', idempotent: true } }, {}, "routes['POST /a'].idempotent"],
     [{}, { errors: { GONE: 200 } }, 'options.errors.GONE'],
-    [{}, { retryAfter: 0.5 }, 'options.retryAfter']
+    [{}, { retryAfter: -1 }, 'options.retryAfter'],
+    [{ 'GET /a': 'echo' }, { timeout: 0 }, 'options.timeout']
   ] as const) {
     it(`refuses ${JSON.stringify(routes)} with ${JSON.stringify(options)}`, () => {
       assert.throws(() => gateway(http.client, routes as never, options as never), {

@@ -210,9 +210,9 @@ function dataOf({ key, data, schemas }: Route, context: GatewayContext): unknown
   return data === undefined ? defaultData(key.method, context, schemas.query !== undefined) : data(context)
 }
 
-/** @param timeout milliseconds of the call; 0 for no limit */
-function keepOpenFor(context: GatewayContext, timeout: number): void {
-  keepOpen(context, timeout === 0 ? 0 : Math.ceil(timeout / 1000) + IDLE_MARGIN)
+/** @param timeout milliseconds of the call; `false` for no limit */
+function keepOpenFor(context: GatewayContext, timeout: number | false): void {
+  keepOpen(context, timeout === false ? 0 : Math.ceil(timeout / 1000) + IDLE_MARGIN)
 }
 
 /**

@@ -95,12 +95,12 @@ const http = behindGateway(service, (client) =>
           'GET /never': { stream: 'never' },
           'POST /never': { stream: 'never' }
         },
-        { logger, timeout: 0 }
+        { logger, timeout: false }
       )
     )
     .use(clients({ users: client }, { logger }))
     .get('/own', ({ users, ...context }) =>
-      users.request('waits', undefined, callOptions(context, { timeout: 0 }))
+      users.request('waits', undefined, callOptions(context, { timeout: false }))
     )
 )
 

@@ -169,7 +169,8 @@ describe('connect', () => {
     [{ protocol: 'http' }, 'options.protocol'],
     [{ codec: 'xml' }, 'options.codec'],
     [{ port: 1.5 }, 'options.port'],
-    [{ timeout: -1 }, 'options.timeout']
+    [{ timeout: -1 }, 'options.timeout'],
+    [{ timeout: 0 }, 'options.timeout']
   ] as const) {
     it(`refuses ${JSON.stringify(options)}`, () => {
       assert.throws(() => connect(options as never), { name: 'OptionError', path })

@@ -158,8 +158,8 @@ describe('what a service tells of its transports', () => {
           ...[inFlight.current, inFlight.limit, streams]
         ])
     assert.deepEqual(figures(), [
-      ['memory', undefined, 0, 0, 0],
-      ['tcp', undefined, 0, 0, 0]
+      ['memory', undefined, 0, false, 0],
+      ['tcp', undefined, 0, false, 0]
     ])
     cleanups.add(await service.listen())
     const { port } = outside.address!
@@ -167,8 +167,8 @@ describe('what a service tells of its transports', () => {
     const asked = client.request('slow')
     await begun.happened
     assert.deepEqual(figures(), [
-      ['memory', undefined, 1, 0, 0],
-      ['tcp', port, 0, 0, 0]
+      ['memory', undefined, 1, false, 0],
+      ['tcp', port, 0, false, 0]
     ])
     answer.happen(1)
     assert.equal(await asked, 1)

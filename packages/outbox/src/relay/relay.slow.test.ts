@@ -467,17 +467,17 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
         duplicates: 0,
         retries: 0,
         pending: 0,
-        lag: 0,
+        oldest: 0,
         failed: 0
       })
       await publish('a', 1)
       const behind = await relay.stats()
       assert.equal(behind.pending, 1)
-      assert.ok(behind.lag > 0)
+      assert.ok(behind.oldest > 0)
       await relay.start()
       await until(async () => (await relay.stats()).pending === 0)
-      const { published, lag } = await relay.stats()
-      assert.deepEqual({ published, lag }, { published: 1, lag: 0 })
+      const { published, oldest } = await relay.stats()
+      assert.deepEqual({ published, oldest }, { published: 1, oldest: 0 })
     })
 
     it('prunes what is published, and nothing else', async () => {

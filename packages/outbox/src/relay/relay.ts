@@ -37,7 +37,7 @@ export interface OutboxStats {
   /** Events in the outbox that wait to be published. */
   readonly pending: number
   /** Milliseconds since the oldest waiting event was stored; 0 if no event waits. */
-  readonly lag: number
+  readonly oldest: number
   /** Events of the outbox that are put aside. */
   readonly failed: number
 }
@@ -172,7 +172,7 @@ class Relay implements OutboxRelay {
       duplicates: this.#duplicates,
       retries: this.#retries,
       pending: Number(row!['pending']),
-      lag: Math.max(0, Number(row!['lag'] ?? 0)),
+      oldest: Math.max(0, Number(row!['oldest'] ?? 0)),
       failed: Number(row!['failed'])
     }
   }

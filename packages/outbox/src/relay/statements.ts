@@ -132,7 +132,7 @@ export const STATS = `select
     (select created_at from "elysia_microservices".outbox
       where published_at is null and failed_at is null and retry_at is null order by position limit 1),
     (select min(created_at) from "elysia_microservices".outbox where retry_at is not null)
-  )) * 1000 as lag`
+  )) * 1000 as oldest`
 
 export const PUT_ASIDE = `select position::text, id, pattern, key, headers::text, data::text, reason, attempts::text,
   (extract(epoch from failed_at) * 1000)::text as failed_at

@@ -26,7 +26,7 @@ describe('a client that has told its timeout in SETUP', () => {
     ['tells none with a call that has the same', 50, {}, undefined],
     ['tells none with a call that names the same', 50, { timeout: 50 }, undefined],
     ['tells that of a call with another', 50, { timeout: 80 }, '80'],
-    ['tells that a call has no limit', 50, { timeout: 0 }, '0'],
+    ['tells that a call has no limit', 50, { timeout: false }, '0'],
     ['tells none with a call without limit, if it has none either', 0, {}, undefined]
   ] as const)
     it(what, () => {

@@ -330,10 +330,10 @@ describe("the time of a call on Nest's wire", () => {
   it('ends for each call when it is over, neither sooner nor later', async () => {
     const { requester, clock, caller } = connected({ timeout: 30 })
     const failed: number[] = []
-    for (const timeout of [20, 10, undefined, 0])
+    for (const timeout of [20, 10, undefined, false] as const)
       caller.request('never', 1, { timeout }).catch((error: Error) => {
         assert.equal(error.name, 'TimeoutError')
-        failed.push(timeout ?? 30)
+        failed.push(Number(timeout ?? 30))
       })
     for (const [until, expected] of [
       [9, []],

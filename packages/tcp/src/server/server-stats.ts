@@ -76,7 +76,8 @@ export function serverStats(
   }
   const { idleConnections, ...refused } = limits.refusals
   const { admission, adaptive } = limits
-  const inFlightLimit = adaptive?.limit ?? (typeof allowed.inFlight === 'number' ? allowed.inFlight : 0)
+  const inFlightLimit =
+    adaptive?.limit ?? (typeof allowed.inFlight === 'number' ? allowed.inFlight : Number.POSITIVE_INFINITY)
   return {
     transport: 'tcp',
     address,
@@ -101,7 +102,7 @@ export function serverStats(
   }
 }
 
-/** A figure and its limit. `Infinity` (no limit) becomes 0, as in the options, because JSON has no infinity. */
+/** A figure and its limit. No limit is `Infinity` inside, and `false` for users, as in the options. */
 function gauge(current: number, limit: number): Usage {
-  return { current, limit: Number.isFinite(limit) ? limit : 0 }
+  return { current, limit: Number.isFinite(limit) && limit }
 }

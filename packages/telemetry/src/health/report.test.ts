@@ -26,7 +26,7 @@ describe('Health', () => {
 
   it('is not while no transport of a service takes messages, and says why', async () => {
     const gone = 'The NATS server is lost'
-    const stats = { address: undefined, inFlight: { current: 0, limit: 0 }, streams: 0 }
+    const stats = { address: undefined, inFlight: { current: 0, limit: false as const }, streams: 0 }
     const over = (...transports: [transport: string, unavailable?: string][]) => ({
       ...listening,
       stats: () => transports.map(([transport, unavailable]) => ({ ...stats, transport, unavailable }))

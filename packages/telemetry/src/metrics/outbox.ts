@@ -18,11 +18,11 @@ const DESCRIBED: readonly (Omit<NumberMetric, 'points'> & {
     description: 'Events that wait to be published'
   },
   {
-    key: 'lag',
+    key: 'oldest',
     kind: 'gauge',
     unit: 's',
     scale: 1_000,
-    name: `${SYSTEM}.outbox.lag`,
+    name: `${SYSTEM}.outbox.oldest`,
     description: 'Age of the oldest event that waits'
   },
   {

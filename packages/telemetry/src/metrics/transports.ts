@@ -106,9 +106,9 @@ export function transportMetrics(): NumberMetric[] {
           kind: 'gauge',
           name: LIMIT,
           unit: '1',
-          description: 'Limits; 0 for none'
+          description: 'Limits'
         } as const
-        add(limit, { ...own, limit: snake(key) }, value.limit)
+        if (value.limit !== false) add(limit, { ...own, limit: snake(key) }, value.limit)
       } else if (key === 'refused') {
         const refused = { kind: 'counter', name: `${PREFIX}.refused`, unit: '1' } as const
         for (const [limit, count] of Object.entries(value as Record<string, number>))
@@ -145,7 +145,7 @@ function attributesOf({ transport: given, address }: TransportStats): Attributes
 
 function isUsage(value: unknown): value is Usage {
   const { current, limit } = Object(value) as Partial<Usage>
-  return typeof current === 'number' && typeof limit === 'number'
+  return typeof current === 'number' && (typeof limit === 'number' || limit === false)
 }
 
 function snake(name: string): string {

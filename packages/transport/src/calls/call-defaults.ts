@@ -2,7 +2,7 @@
 import type { CallOptions, HandledMessage } from '../call.ts'
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
-import { atLeast, checkNames, withoutUndefined } from '../options.ts'
+import { checkNames, checkTimeout, withoutUndefined } from '../options.ts'
 import type { Adapt } from './adapt.ts'
 import { checkHeaders } from './pending-call.ts'
 
@@ -11,7 +11,7 @@ export interface CallDefaults {
   /** Headers, or a function that returns them for each call. Headers of a call are added, and take precedence. */
   readonly headers?: MessageHeaders | (() => MessageHeaders) | undefined
   /** Milliseconds for the whole call; see {@link CallOptions}. */
-  readonly timeout?: number | undefined
+  readonly timeout?: number | false | undefined
   /** The message in whose handler the calls are made; see {@link CallOptions}. */
   readonly within?: HandledMessage | undefined
   /** Cancels the calls when the signal aborts. */
@@ -34,7 +34,7 @@ export function defaulting({ headers, ...given }: CallDefaults): Adapt {
 export function checkedDefaults(given: CallDefaults): CallDefaults {
   checkNames('options', given, ['headers', 'timeout', 'within', 'signal'])
   const { headers, timeout } = given
-  if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
+  checkTimeout('options.timeout', timeout)
   if (typeof headers === 'function') return { ...given, headers: () => checkedTexts(headers()) }
   return headers === undefined ? given : { ...given, headers: { ...checkedTexts(headers) } }
 }

@@ -250,7 +250,7 @@ describe('open calls', () => {
       unreached: ({ timeout, mayHaveRun }) => new ConnectionError(`none in ${timeout}`, mayHaveRun)
     })
     const sent = start()
-    const patient = start('request', { timeout: 0 })
+    const patient = start('request', { timeout: false })
     sender.isConnected = false
     const waiting = start()
     timer.advance(99)

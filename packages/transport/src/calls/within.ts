@@ -1,6 +1,7 @@
 /** Options of a call made with `within`: the call gets no more than the remaining time of the handled message. */
 import type { CallOptions } from '../call.ts'
 import { TimeoutError } from '../errors/index.ts'
+import { timeoutOf } from '../options.ts'
 import { type Pattern, routeOf } from '../pattern.ts'
 
 /**
@@ -14,7 +15,7 @@ export function inheritedOptions<Options extends CallOptions>(
   timeout: number
 ): Options {
   if (within === undefined) return options as Options
-  const own = options.timeout ?? timeout
+  const own = timeoutOf(options.timeout, timeout)
   const { remaining } = within
   if (remaining !== undefined && remaining <= 0) {
     const name = routeOf(pattern)

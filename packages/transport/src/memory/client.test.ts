@@ -291,7 +291,7 @@ describe('a request over memory()', () => {
     for (const [context, timeout, expected] of [
       [{ timeout: 9_000 }, undefined, 9_000],
       [{ timeout: 9_000 }, 4_000, 4_000],
-      [{ timeout: 9_000 }, 0, undefined],
+      [{ timeout: 9_000 }, false, undefined],
       [{ timeout: 0 }, undefined, undefined]
     ] as const) {
       const { end, client } = newClient(context)
@@ -350,6 +350,10 @@ describe('a request over memory()', () => {
   it('that cannot be sent fails at once, and is gone', async () => {
     const { end, client } = newClient()
     await assert.rejects(client.request('p', 5n), { code: 'OPTION', mayHaveRun: false })
+    await assert.rejects(client.request('p', 1, { timeout: 0 }), {
+      path: 'options.timeout',
+      message: 'options.timeout must be milliseconds above 0, or false for no limit, but is 0'
+    })
     await assert.rejects(client.request('p', 1, { timeout: -1 }), { path: 'options.timeout' })
     await client.close()
     assert.equal(end.asked.length, 0)

@@ -69,7 +69,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     return {
       transport: 'memory',
       address: undefined,
-      inFlight: { current: this.#inFlight, limit: 0 },
+      inFlight: { current: this.#inFlight, limit: false },
       streams: this.#running.streams,
       ...(this.#consumers.length > 0 && { durable: this.#consumers.map(({ figures }) => figures) })
     }

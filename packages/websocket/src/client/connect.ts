@@ -7,6 +7,7 @@ import {
   type ClientTransport,
   type CodecName,
   type ConnectionListener,
+  checkTimeout,
   codecsInWords,
   consoleLogger,
   type Logger,
@@ -19,6 +20,7 @@ import {
   type PendingCaller,
   StreamValues,
   safely,
+  timeoutOf,
   withDefaults
 } from '@elysia-microservices/transport/kit'
 import type { Client, UntypedClient } from 'elysia-microservices/client'
@@ -42,8 +44,8 @@ export interface WebSocketClientOptions {
    * Middleware of all calls: `wrap: middleware(log, trace)`, the first one outermost. Default: none.
    */
   readonly wrap?: WrapCaller | undefined
-  /** Milliseconds within which the answer of a call, or the first value of a stream, must arrive; 0 for no limit. Default: 30,000. */
-  readonly timeout?: number | undefined
+  /** Milliseconds within which the answer of a call, or the first value of a stream, must arrive; `false` for no limit. Default: 30,000. */
+  readonly timeout?: number | false | undefined
   /** How many milliseconds of its timeout a call may wait for a connection. Default: the timeout. */
   readonly waitForConnection?: number | undefined
   /** Milliseconds within which a connection must be made. Default: 10,000. */
@@ -80,7 +82,6 @@ export const CLIENT_DEFAULTS = {
   logger: consoleLogger,
   WebSocket: undefined
 }
-const DEFAULT_TIMEOUT = 30_000
 const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
 
 /** Methods that would make pages larger: RxJS, on which `send` stands, is larger than most pages. */
@@ -133,7 +134,7 @@ export function contextOf({
 }: Pick<ReturnType<typeof checked>, 'logger' | 'timeout' | 'waitForConnection'>): ClientContext {
   return {
     logger: loggerOf(logger),
-    timeout: timeout ?? DEFAULT_TIMEOUT,
+    timeout: timeoutOf(timeout),
     waitForConnection,
     dispatcher: undefined
   }
@@ -150,8 +151,8 @@ export function checked(options: WebSocketClientOptions | undefined) {
     ...all
   } = withDefaults('options', options, CLIENT_DEFAULTS)
   milliseconds(1, 'options.connectTimeout', all.connectTimeout)
-  for (const name of ['timeout', 'waitForConnection'] as const)
-    if (all[name] !== undefined) milliseconds(0, `options.${name}`, all[name])
+  checkTimeout('options.timeout', all.timeout)
+  if (all.waitForConnection !== undefined) milliseconds(0, 'options.waitForConnection', all.waitForConnection)
   if (all.onStatus !== undefined && typeof all.onStatus !== 'function')
     throw OptionError.expected('options.onStatus', 'a function', all.onStatus)
   const dataMimeType = mimeTypeOfCodec(codec)

@@ -195,7 +195,7 @@ export class WebSocketDoor {
     return {
       transport: 'websocket',
       address: undefined,
-      inFlight: { current: inFlight, limit: 0 },
+      inFlight: { current: inFlight, limit: false },
       streams,
       connections: { current: this.#sessions.size, limit: limits.connections },
       resumable: {

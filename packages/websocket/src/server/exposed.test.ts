@@ -121,7 +121,12 @@ async function dispatcherOfService(handlers: readonly Ran[], ran: Ran[]): Promis
         dispatcher = given
       },
       stop: async () => {},
-      stats: () => ({ transport: 'test', address: undefined, inFlight: { current: 0, limit: 0 }, streams: 0 })
+      stats: () => ({
+        transport: 'test',
+        address: undefined,
+        inFlight: { current: 0, limit: false as const },
+        streams: 0
+      })
     })
   }
   const service = microservice({ transport, logger: { error() {}, warn() {} } })

@@ -94,8 +94,8 @@ describe('conditions', () => {
     ])
     const outbox = { service: 'orders', schema: 's', pending: 3, published: 0, retries: 0 }
     const outboxes = [
-      { ...outbox, lag: 0, failed: 2 },
-      { ...outbox, lag: 60_000, failed: 0 }
+      { ...outbox, oldest: 0, failed: 2 },
+      { ...outbox, oldest: 60_000, failed: 0 }
     ]
     assert.deepEqual(titles(refused(watched({ outboxes }))), ['2 events of the outbox s were refused'])
     assert.deepEqual(titles(stuck(watched({ outboxes }))), ['3 events of the outbox s wait to be published'])
@@ -111,7 +111,7 @@ describe('conditions', () => {
     ]
     const outboxes = services.map(({ id }) => ({
       ...{ service: id, schema: 's', pending: 3, published: 0, retries: 0 },
-      ...{ lag: 60_000, failed: 2 }
+      ...{ oldest: 60_000, failed: 2 }
     }))
     for (const found of [refused, stuck])
       assert.equal(new Set(found(watched({ services, outboxes })).map(({ key }) => key)).size, 2)

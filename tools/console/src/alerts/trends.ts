@@ -124,15 +124,15 @@ export function lagging({ growths }: Trends, { groups, at }: Watched): Condition
 /** Outboxes that do not publish their events. */
 export function stuck(watched: Watched): Condition[] {
   return watched.outboxes.flatMap((outbox): Condition[] => {
-    const { service, schema, pending, lag, isSilent } = outbox
-    return lag < OUTBOX_LAG || isSilent === true
+    const { service, schema, pending, oldest, isSilent } = outbox
+    return oldest < OUTBOX_LAG || isSilent === true
       ? []
       : [
           {
             key: `${outboxKey(outbox, watched)} lag`,
             kind: 'outbox',
             title: `${plural(pending, 'event')} of the outbox ${schema} wait to be published`,
-            detail: `The oldest event has waited for ${Math.round(lag / 1_000)} s. The relay runs in ${service}.`,
+            detail: `The oldest event has waited for ${Math.round(oldest / 1_000)} s. The relay runs in ${service}.`,
             advice:
               'Read the log of the relay: its engine may be unreachable or full, or a long transaction delays it.',
             place: ['events']

@@ -12,7 +12,7 @@ export const base = globalThis.document?.getElementById('page')?.dataset['base']
 export const server = connect<ConsoleService>({
   url: `${base}/socket`,
   resume: false,
-  timeout: 0,
+  timeout: false,
   waitForConnection: 5_000
 })
 

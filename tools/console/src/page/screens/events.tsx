@@ -64,7 +64,7 @@ function Events({ shown: { topics }, overview: { canTry }, path: [engine, group]
 }
 
 function Outbox({ outbox }: { readonly outbox: OutboxOf }) {
-  const { service, schema, pending, lag, failed, published, retries, isSilent } = outbox
+  const { service, schema, pending, oldest, failed, published, retries, isSilent } = outbox
   return (
     <div class="card">
       <h4>
@@ -76,7 +76,7 @@ function Outbox({ outbox }: { readonly outbox: OutboxOf }) {
       </h4>
       <dl>
         <Gauge label="waiting" value={isSilent ? '–' : whole(pending)} />
-        <Gauge label="oldest waiting" value={isSilent || pending === 0 ? '–' : duration(lag)} />
+        <Gauge label="oldest waiting" value={isSilent || pending === 0 ? '–' : duration(oldest)} />
         <Gauge label="refused" value={whole(failed)} isBad={failed > 0} />
         <Gauge label="published" value={whole(published)} />
         <Gauge label="retried" value={whole(retries)} />
