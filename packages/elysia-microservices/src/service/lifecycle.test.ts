@@ -150,6 +150,15 @@ describe('a service by itself', () => {
     await second.stop()
   })
 
+  it('stops at the end of a block', async () => {
+    const service = newService()
+    {
+      await using running = await service.listen()
+      assert.equal(running.status, 'listening')
+    }
+    assert.equal(service.status, 'stopped')
+  })
+
   for (const [options, path] of [
     [{ transport: 'udp' }, 'options.transport'],
     [{ port: 70_000 }, 'options.port'],

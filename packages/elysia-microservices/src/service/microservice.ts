@@ -128,6 +128,7 @@ function newService(
     },
     stats: () => runner.stats(),
     stop: () => runner.stop(),
+    [Symbol.asyncDispose]: () => runner.stop(),
     [DISPATCHER]: () => {
       core.compileAll()
       return core.dispatcher(settings.logger)

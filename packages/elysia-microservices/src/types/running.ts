@@ -42,6 +42,9 @@ export interface Running {
    */
   stop(): Promise<void>
 
+  /** Stops the service at the end of a block: `await using orders = await service.listen()`. */
+  [Symbol.asyncDispose](): Promise<void>
+
   /**
    * Aborts when the service begins to stop, so that handlers of endless streams can end them: `stop()` waits for
    * streams. If another service uses this one, the signal aborts when that service stops. Each `listen()` makes a
