@@ -1,7 +1,7 @@
 /** The options of server and client, and the options of Nest that both refuse. */
 import {
   checkLogger,
-  checkTimeout,
+  checkTimes,
   DEFAULT_DRAIN,
   type Logger,
   loggerOf,
@@ -147,7 +147,7 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
 export function clientOptions(options: MicroserviceClientOptions): CheckedClientOptions {
   refuse(REFUSED_BY_BOTH, options)
   const { transport, timeout, logger, ...others } = options
-  checkTimeout('options.timeout', timeout)
+  checkTimes({ timeout })
   if (logger !== undefined) checkLogger('options.logger', logger)
   // As in Nest, the client connects when a call is made, and does not retry failed calls.
   const [only] = isShort(transport)

@@ -134,7 +134,7 @@ export {
 export {
   atLeast,
   checkNames,
-  checkTimeout,
+  checkTimes,
   type Filled,
   type FromTable,
   LONGEST_TIME,

@@ -166,10 +166,16 @@ export function mustBeAtLeast(least: number): OptionCheck {
 /** The timeout of calls by default, in milliseconds. */
 const DEFAULT_TIMEOUT = 30_000
 
-/** Checks the timeout of calls. @throws {OptionError} it is neither milliseconds nor `false` */
-export function checkTimeout(path: string, timeout: unknown): void {
-  if (timeout === undefined || timeout === false || (typeof timeout === 'number' && timeout > 0)) return
-  throw OptionError.expected(path, 'milliseconds above 0, or false for no limit', timeout)
+/** Checks the times of calls. @throws {OptionError} one of them is invalid */
+export function checkTimes(times: {
+  readonly timeout?: unknown
+  readonly waitForConnection?: unknown
+}): void {
+  const { timeout = false, waitForConnection = 0 } = times
+  if (timeout !== false && !(typeof timeout === 'number' && timeout > 0))
+    throw OptionError.expected('options.timeout', 'milliseconds, or false for no limit', timeout)
+  if (!(typeof waitForConnection === 'number' && waitForConnection >= 0))
+    throw OptionError.expected('options.waitForConnection', 'milliseconds, 0 for none', waitForConnection)
 }
 
 /** The timeout of a client as transports have it: 0 for no limit. @param byDefault if none is given */

@@ -4,7 +4,6 @@ import {
   type AnyStore,
   adaptedCaller,
   adaptedPublish,
-  atLeast,
   type CallOptions,
   type ClientStatus,
   type ClientTransport,
@@ -12,7 +11,7 @@ import {
   type ConnectionListener,
   checkedDefaults,
   checkLogger,
-  checkTimeout,
+  checkTimes,
   consoleLogger,
   type DurableGroup,
   defaulting,
@@ -175,8 +174,7 @@ export function connect(options: ConnectOptions = {}): object {
   const logger = loggerOf(given)
   if (name !== undefined && (name === '' || readCallerName(name) !== name))
     throw OptionError.expected('options.name', 'a text of 1 to 100 characters', name)
-  checkTimeout('options.timeout', timeout)
-  if (waitForConnection !== undefined) atLeast(0, 'options.waitForConnection', waitForConnection)
+  checkTimes({ timeout, waitForConnection })
   if (!Array.isArray(wrap) || wrap.some((middleware) => typeof middleware !== 'function'))
     throw OptionError.expected('options.wrap', 'a list of functions, (next) => (call) => next(call)', wrap)
   checkForward(forward)

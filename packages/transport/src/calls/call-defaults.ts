@@ -2,7 +2,7 @@
 import type { CallOptions, HandledMessage } from '../call.ts'
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
-import { checkNames, checkTimeout, withoutUndefined } from '../options.ts'
+import { checkNames, checkTimes, withoutUndefined } from '../options.ts'
 import type { Adapt } from './adapt.ts'
 import { checkHeaders } from './pending-call.ts'
 
@@ -34,7 +34,7 @@ export function defaulting({ headers, ...given }: CallDefaults): Adapt {
 export function checkedDefaults(given: CallDefaults): CallDefaults {
   checkNames('options', given, ['headers', 'timeout', 'within', 'signal'])
   const { headers, timeout } = given
-  checkTimeout('options.timeout', timeout)
+  checkTimes({ timeout })
   if (typeof headers === 'function') return { ...given, headers: () => checkedTexts(headers()) }
   return headers === undefined ? given : { ...given, headers: { ...checkedTexts(headers) } }
 }

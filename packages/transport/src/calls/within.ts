@@ -1,7 +1,6 @@
 /** Options of a call made with `within`: the call gets no more than the remaining time of the handled message. */
 import type { CallOptions } from '../call.ts'
 import { TimeoutError } from '../errors/index.ts'
-import { timeoutOf } from '../options.ts'
 import { type Pattern, routeOf } from '../pattern.ts'
 
 /**
@@ -15,7 +14,7 @@ export function inheritedOptions<Options extends CallOptions>(
   timeout: number
 ): Options {
   if (within === undefined) return options as Options
-  const own = timeoutOf(options.timeout, timeout)
+  const own = options.timeout ?? timeout
   const { remaining } = within
   if (remaining !== undefined && remaining <= 0) {
     const name = routeOf(pattern)
@@ -32,7 +31,7 @@ export function inheritedOptions<Options extends CallOptions>(
   return {
     ...options,
     // The timeout is set only if the message has a limit, because a timeout is also sent to the other side.
-    ...(remaining === undefined ? {} : { timeout: own === 0 ? remaining : Math.min(own, remaining) }),
+    ...(remaining === undefined ? {} : { timeout: own ? Math.min(own, remaining) : remaining }),
     ...(signals.length === 0 ? {} : { signal: signals.length === 1 ? signals[0] : AbortSignal.any(signals) })
   } as Options
 }

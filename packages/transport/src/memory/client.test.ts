@@ -352,7 +352,7 @@ describe('a request over memory()', () => {
     await assert.rejects(client.request('p', 5n), { code: 'OPTION', mayHaveRun: false })
     await assert.rejects(client.request('p', 1, { timeout: 0 }), {
       path: 'options.timeout',
-      message: 'options.timeout must be milliseconds above 0, or false for no limit, but is 0'
+      message: 'options.timeout must be milliseconds, or false for no limit, but is 0'
     })
     await assert.rejects(client.request('p', 1, { timeout: -1 }), { path: 'options.timeout' })
     await client.close()

@@ -7,7 +7,7 @@ import {
   type ClientTransport,
   type CodecName,
   type ConnectionListener,
-  checkTimeout,
+  checkTimes,
   codecsInWords,
   consoleLogger,
   type Logger,
@@ -20,7 +20,6 @@ import {
   type PendingCaller,
   StreamValues,
   safely,
-  timeoutOf,
   withDefaults
 } from '@elysia-microservices/transport/kit'
 import type { Client, UntypedClient } from 'elysia-microservices/client'
@@ -82,6 +81,7 @@ export const CLIENT_DEFAULTS = {
   logger: consoleLogger,
   WebSocket: undefined
 }
+const DEFAULT_TIMEOUT = 30_000
 const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
 
 /** Methods that would make pages larger: RxJS, on which `send` stands, is larger than most pages. */
@@ -134,7 +134,7 @@ export function contextOf({
 }: Pick<ReturnType<typeof checked>, 'logger' | 'timeout' | 'waitForConnection'>): ClientContext {
   return {
     logger: loggerOf(logger),
-    timeout: timeoutOf(timeout),
+    timeout: (timeout ?? DEFAULT_TIMEOUT) || 0,
     waitForConnection,
     dispatcher: undefined
   }
@@ -151,8 +151,7 @@ export function checked(options: WebSocketClientOptions | undefined) {
     ...all
   } = withDefaults('options', options, CLIENT_DEFAULTS)
   milliseconds(1, 'options.connectTimeout', all.connectTimeout)
-  checkTimeout('options.timeout', all.timeout)
-  if (all.waitForConnection !== undefined) milliseconds(0, 'options.waitForConnection', all.waitForConnection)
+  checkTimes(all)
   if (all.onStatus !== undefined && typeof all.onStatus !== 'function')
     throw OptionError.expected('options.onStatus', 'a function', all.onStatus)
   const dataMimeType = mimeTypeOfCodec(codec)
