@@ -91,6 +91,10 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
     /^packages\/elysia-microservices\/src\/service\/(standing-checks|own-names)\./,
     'services without a socket, composed at random'
   ],
+  [
+    /^packages\/elysia-microservices\/src\/gateway\/(modes|documentation|event-stream|route-key)\./,
+    'requests are handed to the app without a socket'
+  ],
   [/^tests\/\w+\/cli(-\w+)?\./, 'the command line is a process of Node, whatever runs its tests'],
   [
     /^packages\/(rsocket\/src\/(balance|limits|protocol)|tcp\/src\/(nest|options))\//,
