@@ -1,7 +1,7 @@
 /** Two services of different names that handle one pattern: one of them gets a request, each of them an event. */
 import assert from 'node:assert/strict'
 import { afterEach, describe } from 'node:test'
-import { Log, PATIENCE, pause, until } from '@elysia-microservices/test-support'
+import { isInCheck, Log, PATIENCE, pause, until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import type { EngineUnderTest } from './engine-under-test.ts'
@@ -83,7 +83,7 @@ export function twoServices(under: EngineUnderTest): void {
 
       caseOf('sends a request larger than a message of the engine to one of them', [], async () => {
         const { client, log } = await start()
-        for (const size of [3_000_000, 17_000_000])
+        for (const size of isInCheck ? [17_000_000] : [3_000_000, 17_000_000])
           assert.equal(await client.request('length', 'x'.repeat(size), { timeout: PATIENCE }), size)
         assert.deepEqual(log.lines, [])
       })

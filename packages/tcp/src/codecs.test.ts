@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { RecordingLogger } from '@elysia-microservices/rsocket/testing'
+import { isInCheck } from '@elysia-microservices/test-support'
 import {
   type Dispatcher,
   type IncomingMessage,
@@ -81,6 +82,8 @@ function take(client: TcpClient, pattern: string, data: unknown, count: number):
   })
 }
 
+const ROUNDS = isInCheck ? 15 : 60
+
 for (const codec of ['msgpack'] as const) {
   describe(`over a socket, ${codec}`, () => {
     it('keeps what JSON does not', async () => {
@@ -115,7 +118,7 @@ for (const codec of ['msgpack'] as const) {
       it(`stays in step while calls fail, are refused, canceled and left; frames of ${fragmentSize} bytes`, async () => {
         const client = await start(codec, { fragmentSize }, { limits: { inFlightPerConnection: 20 } })
         const settled: Promise<unknown>[] = []
-        for (let round = 0; round < 60; round++) {
+        for (let round = 0; round < ROUNDS; round++) {
           const shape = (kind: string) => ({ [`${kind}${round}`]: { [`inner${round % 7}`]: round } })
           const abort = new AbortController()
           const canceled = client.request('never', shape('canceled'), { signal: abort.signal })

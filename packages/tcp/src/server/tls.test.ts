@@ -49,8 +49,9 @@ for (const [socketsName, sockets] of SOCKETS) {
         const data = 'x'.repeat(1024 * 1024)
         const calls = Array.from({ length: isInCheck ? 4 : 16 }, () => client.request('echo', data))
         for (const answer of await Promise.all(calls)) assert.ok(answer === data)
-        const many = Array.from({ length: 1000 }, (_, index) => client.request('later', index))
-        assert.deepEqual(await Promise.all(many), [...Array(1000).keys()])
+        const count = isInCheck ? 100 : 1_000
+        const many = Array.from({ length: count }, (_, index) => client.request('later', index))
+        assert.deepEqual(await Promise.all(many), [...Array(count).keys()])
       })
 
       it('takes bytes and lists for PEM, and functions for options', async () => {
