@@ -19,7 +19,7 @@ import { type Dispatcher, type IncomingMessage, OptionError } from '@elysia-micr
 import type { TcpClient } from '../client/client.ts'
 import type { TcpClientOptions } from '../options/client-options.ts'
 import type { ServerLimitOptions } from '../options/limits.ts'
-import { newClient, newServer, SOCKETS } from '../testing/ends.ts'
+import { isTried, newClient, newServer, SOCKETS } from '../testing/ends.ts'
 import type { TcpServer } from './server.ts'
 
 for (const [socketsName, sockets] of SOCKETS) {
@@ -94,6 +94,7 @@ for (const [socketsName, sockets] of SOCKETS) {
     })
 
     for (const protocol of ['nest', 'rsocket'] as const) {
+      if (!isTried(socketsName, protocol)) continue
       it(`connections closes those beyond it, ${protocol}`, async () => {
         await start({ connections: 1 })
         const first = client({ protocol })

@@ -7,13 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { authority, service } from '../testing/certificates.ts'
-import { closed, Ends, SOCKETS } from '../testing/ends.ts'
+import { closed, Ends, isTried, SOCKETS } from '../testing/ends.ts'
 
 /** A program that is killed and leaves the file of its server. */
 const KILLED = `require('net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`
 
 for (const [socketsName, sockets] of SOCKETS) {
   for (const protocol of ['nest', 'rsocket'] as const) {
+    if (!isTried(socketsName, protocol)) continue
     describe(`a Unix socket with sockets of ${socketsName}, protocol ${protocol}`, () => {
       let ends: Ends
       let folder: string

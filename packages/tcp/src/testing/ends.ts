@@ -1,6 +1,7 @@
 /** Servers and clients of a test, over each kind of sockets of this runtime. `close` closes all of them. */
 import type { Socket } from 'node:net'
 import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
+import { isInCheck } from '@elysia-microservices/test-support'
 import type { Dispatcher, Logger } from '@elysia-microservices/transport/kit'
 import { TcpClient } from '../client/client.ts'
 import { clientOptions, type TcpClientOptions } from '../options/client-options.ts'
@@ -23,6 +24,10 @@ export function closed(socket: Socket): Promise<void> {
 /** All kinds of sockets that this runtime has. */
 export const SOCKETS: [string, SocketRuntime][] = [['node:net', nodeSockets]]
 if (typeof Bun !== 'undefined') SOCKETS.push(['Bun', bunSockets])
+
+/** Whether a pair is tried: in `npm run check` each protocol over sockets of one kind. */
+export const isTried = (sockets: string, protocol: 'nest' | 'rsocket'): boolean =>
+  !isInCheck || (sockets === 'Bun') === (protocol === 'rsocket')
 
 /** Options of a test's client in addition to those of `tcp()`. */
 export interface ClientParts {
