@@ -2,6 +2,7 @@
 import { BESIDE, CARRIED } from './composition/alone.ts'
 import { ELYSIA } from './composition/elysia.ts'
 import { EVENTS_HANDLED } from './composition/events.ts'
+import { NEST } from './nest/nest.ts'
 import type { AnyOracle } from './oracle.ts'
 
-export const ORACLES: readonly AnyOracle[] = [BESIDE, EVENTS_HANDLED, CARRIED, ELYSIA]
+export const ORACLES: readonly AnyOracle[] = [BESIDE, EVENTS_HANDLED, CARRIED, ELYSIA, NEST]

@@ -30,7 +30,7 @@ export const BESIDE: Oracle<Beside> = {
   imagine(random: Random) {
     const wishes = swarm(random, ALL)
     const layers = Array.from({ length: random.between(1, 3) }, () => ({
-      before: newSteps(random, { ...wishes, reach: 'none' }, 1),
+      before: newSteps(random, { ...wishes, reach: 'none' }, 2),
       around: random.of(AROUND),
       after: newSteps(random, wishes, 1)
     }))

@@ -105,3 +105,8 @@ function localOnly(steps: Steps): Steps {
     return 'as' in step && step.as !== 'local' ? { ...step, as: 'local' } : step
   })
 }
+
+/** The steps of a chain, with those of functions that it calls. */
+export function plain(steps: Steps): readonly Step[] {
+  return steps.flatMap((step) => (step.do === 'plugin' ? plain(step.steps) : [step]))
+}

@@ -6,6 +6,7 @@ import {
   all,
   changed,
   hooksIn,
+  plain,
   settled,
   withHooks,
   withOptions,
@@ -110,7 +111,7 @@ export const DIFFERENCES: readonly Difference[] = [
         const partsOf = (one: Step) => (one.do === 'guard' ? Object.keys(one.options.schemas) : [])
         const guards = [...all(step.steps)].flatMap(partsOf)
         if (guards.length === 0) return step
-        const own = step.steps.flatMap(partsOf)
+        const own = plain(step.steps).flatMap(partsOf)
         const inner = changed(step.steps, (one) => {
           if (one.do === 'message') return withOptions(one, (options) => withoutSchemas(options, guards))
           if (one.do !== 'use' && one.do !== 'group' && one.do !== 'guarded') return one
