@@ -72,7 +72,9 @@ export const CLASSES: Readonly<Record<string, new () => Error>> = {
   E0: BaseError,
   E1: SubError,
   E2: OtherError,
-  E3: Error
+  E3: Error,
+  // A second code for a class.
+  E4: BaseError
 }
 
 export const newWorld = (): World => ({ handlers: [], log: [], input: { data: {}, headers: {} } })
@@ -123,17 +125,18 @@ function add(chain: Chain, step: Step, site: Site): Chain {
       return chain.use(service)
     }
     case 'macro': {
-      const macro = optionsOf(
-        // A macro that uses itself has no end. In a macro names are no schemas.
-        {
-          ...step.options,
-          macros: step.options.macros.filter((name) => name > step.name),
-          byName: false
-        },
-        site
-      )
+      const newMacro = () =>
+        optionsOf(
+          // A macro that uses itself has no end. In a macro names are no schemas.
+          {
+            ...step.options,
+            macros: step.options.macros.filter((name) => name > step.name),
+            byName: false
+          },
+          site
+        )
       macros.set(step.name, step.isFunction)
-      return chain.macro({ [step.name]: step.isFunction ? () => macro : macro })
+      return chain.macro({ [step.name]: step.isFunction ? newMacro : newMacro() })
     }
     case 'class':
       return dialect.addClass(chain, step.as, { [step.code]: CLASSES[step.code] })

@@ -91,7 +91,7 @@ export const ALL: Wishes = {
   reach: 'any',
   hooks: HOOKS,
   inOptions: HOOKS.slice(2),
-  codes: ['E0', 'E1', 'E2']
+  codes: ['E0', 'E1', 'E2', 'E3', 'E4']
 }
 
 /** Trees without some of the kinds of steps and hooks, at random: what is rare beside everything else is frequent then. */

@@ -1,10 +1,11 @@
 /** Nest's client, and our clients on Nest's wire: inside Nest, and without it. */
 import { MicroserviceClient } from '@elysia-microservices/nestjs'
+import type { Transport as TransportValue } from '@elysia-microservices/transport'
 import { ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { connect, RpcError } from 'elysia-microservices/client'
 import type { Observable } from 'rxjs'
 
-interface Caller {
+export interface Caller {
   /** The values, the error and the completion of one call, as text. */
   call(pattern: string, data: unknown): Promise<string>
   close(): unknown
@@ -23,7 +24,7 @@ const caller = (client: Client): Caller => ({
 })
 
 /** The first one is the peer. */
-export const CLIENTS: Readonly<Record<string, (port: number) => Caller>> = {
+export const TCP_CLIENTS: Readonly<Record<string, (port: number) => Caller>> = {
   "Nest's client": (port) =>
     caller(ClientProxyFactory.create({ transport: Transport.TCP, options: place(port) })),
   'our client in Nest': (port) =>
@@ -35,6 +36,9 @@ export const CLIENTS: Readonly<Record<string, (port: number) => Caller>> = {
     ),
   'our client': (port) => caller(connect({ ...place(port), protocol: 'nest' }) as unknown as Client)
 }
+
+export const overTransport = (transport: TransportValue): Caller =>
+  caller(ClientProxyFactory.create({ customClass: MicroserviceClient, options: { transport } }))
 
 function settled(values: Observable<unknown>): Promise<string> {
   const got: unknown[] = []
