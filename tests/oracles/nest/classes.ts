@@ -31,7 +31,7 @@ import {
 import type { Controlled, FilterName, Method, Parts } from './case.ts'
 
 const DECORATORS = { nest, own } as const
-/** Whose decorators of patterns and parameters the classes have. */
+/** The package whose decorators of patterns and parameters the classes have. */
 export type Decorators = keyof typeof DECORATORS
 
 const NEW_FILTER: Readonly<Record<FilterName, () => ExceptionFilter>> = {
