@@ -97,7 +97,12 @@ export const ALL: Wishes = {
 /** Trees without some of the kinds of steps and hooks, at random: what is rare beside everything else is frequent then. */
 export function swarm(random: Random, wishes: Wishes): Wishes {
   const some = <Item>(items: Iterable<Item>) => [...items].filter(() => random.chance(0.7))
-  return { ...wishes, kinds: new Set(['message', ...some(wishes.kinds)]), hooks: some(wishes.hooks) }
+  return {
+    ...wishes,
+    kinds: new Set(['message', ...some(wishes.kinds)]),
+    hooks: some(wishes.hooks),
+    codes: some(wishes.codes)
+  }
 }
 
 /** Random steps of a chain. @param depth how many services and groups there may still be inside */
@@ -113,7 +118,8 @@ function newStep(random: Random, kind: Step['do'], wishes: Wishes, depth: number
   const inside = (reach: Reach) => (depth > 0 ? newSteps(random, { ...wishes, reach }, depth - 1) : [])
   const options = () => {
     const hooks = wishes.hooks.filter((type) => kind === 'macro' || wishes.inOptions.includes(type))
-    return newOptions(random, { ...wishes, hooks })
+    // A guard or macro without anything does nothing.
+    return newOptions(random, { ...wishes, hooks }, kind === 'message' ? 0.25 : 0.5)
   }
   switch (kind) {
     case 'message':
@@ -140,6 +146,7 @@ function newStep(random: Random, kind: Step['do'], wishes: Wishes, depth: number
     case 'macro':
       return { do: kind, name: random.of(MACROS), isFunction: random.chance(0.4), options: options() }
     case 'class':
+      if (wishes.codes.length === 0) break
       return { do: kind, as: scope(), code: random.of(wishes.codes) }
     case 'model':
       return { do: kind, key: random.of(KEYS) }
@@ -154,13 +161,14 @@ function newStep(random: Random, kind: Step['do'], wishes: Wishes, depth: number
   return newStep(random, 'message', wishes, depth)
 }
 
-function newOptions(random: Random, wishes: Wishes): Options {
+/** @param likelihood that of each schema, and of a hook */
+function newOptions(random: Random, wishes: Wishes, likelihood: number): Options {
   const schemas = (['data', 'headers', 'response'] as const).flatMap((part) =>
-    random.chance(0.25) ? [[part, random.of(KEYS)]] : []
+    random.chance(likelihood) ? [[part, random.of(KEYS)]] : []
   )
   return {
     schemas: Object.fromEntries(schemas) as Schemas,
-    hooks: wishes.hooks.length > 0 && random.chance(0.3) ? [newHook(random, wishes.hooks)] : [],
+    hooks: wishes.hooks.length > 0 && random.chance(likelihood) ? [newHook(random, wishes.hooks)] : [],
     macros: wishes.kinds.has('macro') ? MACROS.filter(() => random.chance(0.3)) : [],
     byName: random.chance(0.5)
   }
