@@ -111,7 +111,13 @@ export const DIFFERENCES: readonly Difference[] = [
         const partsOf = (one: Step) => (one.do === 'guard' ? Object.keys(one.options.schemas) : [])
         const guards = [...all(step.steps)].flatMap(partsOf)
         if (guards.length === 0) return step
-        const own = plain(step.steps).flatMap(partsOf)
+        // A guard of a used service may reach this one.
+        const reaching = plain(step.steps).flatMap((one) =>
+          one.do === 'use'
+            ? [...all(one.steps)].filter((guard) => !('as' in guard) || guard.as !== 'local')
+            : [one]
+        )
+        const own = reaching.flatMap(partsOf)
         const inner = changed(step.steps, (one) => {
           if (one.do === 'message') return withOptions(one, (options) => withoutSchemas(options, guards))
           if (one.do !== 'use' && one.do !== 'group' && one.do !== 'guarded') return one
