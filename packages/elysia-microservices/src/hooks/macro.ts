@@ -35,6 +35,9 @@ interface Use {
   readonly schemas: MessageSchema[]
 }
 
+/** Options of calls, which one may look for beside a handler. */
+const OF_CALLS: ReadonlySet<string> = new Set(['idempotent', 'timeout'])
+
 /**
  * The hooks and schemas of a handler's options. Those of macros come first, and the schemas of macros hold beside
  * the options' own.
@@ -51,7 +54,9 @@ export function readOptions(
       // A misspelt name must not be ignored: a guard whose name `beforeHandle` is misspelt would never run.
       throw new OptionError(
         `options.${name}`,
-        `options.${name} is neither an option of a handler nor a macro of the service`
+        OF_CALLS.has(name)
+          ? `options.${name} is an option of the call and not of the handler: client.request(pattern, data, { ${name} })`
+          : `options.${name} is neither an option of a handler nor a macro of the service`
       )
     useMacro(name, value, use, 'options')
   }
