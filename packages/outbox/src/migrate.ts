@@ -12,12 +12,21 @@ import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
  * @throws {OptionError} `sql` or an option is invalid
  * @throws {ConnectionError} PostgreSQL cannot be reached
  */
-export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Promise<void> {
+export function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Promise<void> {
+  return runMigrations(sql, options, MIGRATIONS)
+}
+
+/** Runs those of a list of migrations that have not run yet. @throws as `migrate` does */
+export async function runMigrations(
+  sql: DatabaseSql,
+  options: SchemaOptions,
+  migrations: readonly Migration[]
+): Promise<void> {
   checkNames('options', options, ['schema'])
   const schema = checkSchema(options.schema)
   const database = databaseOf(sql)
   const at = (statement: string) => inSchema(statement, schema)
-  if ((await missing(database, schema)).length === 0) return
+  if ((await missing(database, schema, migrations)).length === 0) return
   await database.transaction(async (connection) => {
     // The lock is needed because even `create schema if not exists` fails if two processes run it at the same time.
     await connection.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [
@@ -26,7 +35,7 @@ export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Pr
     if (!(await exists(connection, 'to_regnamespace', `"${schema}"`)))
       await connection.query(at(CREATE_SCHEMA))
     if (!(await hasMigrations(connection, schema))) await connection.query(at(CREATE_MIGRATIONS))
-    for (const { name, statements } of await missing(connection, schema)) {
+    for (const { name, statements } of await missing(connection, schema, migrations)) {
       await connection.query(at(statements))
       await connection.query(at(REMEMBER), [name])
     }
@@ -37,11 +46,15 @@ export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Pr
  * The migrations that have not run yet. Nothing that exists is created again, not even with `if not exists`: PostgreSQL
  * checks the right to create before it looks whether the thing exists.
  */
-async function missing(connection: Connection, schema: string): Promise<readonly Migration[]> {
-  if (!(await hasMigrations(connection, schema))) return MIGRATIONS
+async function missing(
+  connection: Connection,
+  schema: string,
+  migrations: readonly Migration[]
+): Promise<readonly Migration[]> {
+  if (!(await hasMigrations(connection, schema))) return migrations
   const statement = inSchema('select name from "elysia_microservices".migrations', schema)
   const done = new Set((await connection.query(statement)).map(({ name }) => name))
-  return MIGRATIONS.filter(({ name }) => !done.has(name))
+  return migrations.filter(({ name }) => !done.has(name))
 }
 
 function hasMigrations(connection: Connection, schema: string): Promise<boolean> {

@@ -1,0 +1,221 @@
+/** The functions of the tables, as this package calls them: one statement for each method. */
+import { type Connection, type Database, type Row, inSchema } from '@elysia-microservices/outbox/database'
+
+/** An event to be stored; every text is checked before. */
+export interface NewEvent {
+  readonly pattern: string
+  readonly id: string
+  readonly key: string | undefined
+  /** The headers as JSON. */
+  readonly headers: string | undefined
+  /** The packet as JSON. */
+  readonly body: string
+  /** When it is published, in milliseconds since 1970; `undefined`: now. */
+  readonly due: number | undefined
+}
+
+/** The fate of an event that was to be stored. */
+export interface Stored {
+  /** `undefined`: it waits for its time. */
+  readonly position: string | undefined
+  readonly isDuplicate: boolean
+}
+
+/** An event as a turn returns it. */
+export interface TakenRow {
+  readonly group: number
+  readonly batch: string
+  readonly position: string
+  readonly letter: string
+  readonly attempt: number
+  /** Milliseconds since 1970. */
+  readonly published: number
+  readonly pattern: string
+  readonly id: string
+  readonly key: string | null
+  readonly headers: string | null
+  readonly body: string
+  /** The log has deleted it, because of its age. */
+  readonly vanished?: true
+}
+
+/** What is written of the events of one batch. */
+export interface Settling {
+  readonly batch: string
+  readonly left: readonly { position: string; letter: string; attempt: number; lock: string | null }[]
+  readonly back: readonly { position: string; letter: string; attempt: number; lock: string | null; delay: number }[]
+  readonly dead: readonly object[]
+  /** Dead letters that were given back, and are done. */
+  readonly over: readonly string[]
+}
+
+/** A group that has room in this process. */
+export interface Wanted {
+  readonly id: number
+  readonly most: number
+  /** Each event is a batch of its own. */
+  readonly alone: boolean
+}
+
+export interface Turn {
+  /** Batches that other processes have by now. */
+  readonly lost: readonly string[]
+  readonly taken: readonly TakenRow[]
+  /** Milliseconds until the next event is due; `null`: unknown, or none. */
+  readonly next: number | null
+}
+
+export interface GroupFigures {
+  readonly id: number
+  readonly paused: boolean
+  readonly lag: number
+}
+
+/** Stores events over a connection, which may be the caller's transaction. */
+export async function storeEvents(
+  connection: Connection,
+  schema: string,
+  events: readonly NewEvent[],
+  duplicateWindow: number
+): Promise<Stored[]> {
+  const rows = await connection.query(
+    inSchema(
+      'select place, is_duplicate from "elysia_microservices".store_events($1::text::json, $2::text::integer) order by number',
+      schema
+    ),
+    [JSON.stringify(events), String(duplicateWindow)]
+  )
+  return rows.map(({ place, is_duplicate }) => ({
+    position: place === null ? undefined : String(place),
+    isDuplicate: is_duplicate === true
+  }))
+}
+
+/** The tables of one schema. */
+export class Tables {
+  readonly database: Database
+  readonly schema: string
+
+  constructor(database: Database, schema: string) {
+    this.database = database
+    this.schema = schema
+  }
+
+  /** @throws the driver's error */
+  query(text: string, ...values: readonly (string | null)[]): Promise<readonly Row[]> {
+    return this.database.query(inSchema(text, this.schema), values)
+  }
+
+  store(events: readonly NewEvent[], duplicateWindow: number): Promise<Stored[]> {
+    return storeEvents(this.database, this.schema, events, duplicateWindow)
+  }
+
+  async join(
+    name: string,
+    pattern: string,
+    matcher: string | null,
+    isOrdered: boolean,
+    start: { readonly kind: string; readonly since?: Date; readonly after?: string }
+  ): Promise<{ readonly id: number; readonly ordered: boolean }> {
+    // A new group begins behind what is stored now.
+    for (let isMore = true; isMore; ) {
+      const [row] = await this.query('select "elysia_microservices".advance(true) as more')
+      isMore = row?.['more'] === true
+    }
+    const [row] = await this.query(
+      'select * from "elysia_microservices".join_group($1::text, $2::text, $3::text, $4::text::boolean, $5::text, $6::text::timestamptz, $7::text::bigint)',
+      name,
+      pattern,
+      matcher,
+      String(isOrdered),
+      start.kind,
+      start.since?.toISOString() ?? null,
+      start.after ?? null
+    )
+    return { id: Number(row?.['id']), ordered: row?.['ordered'] === true }
+  }
+
+  async turn(
+    owner: string,
+    lease: number,
+    settled: readonly Settling[],
+    wanted: readonly Wanted[],
+    willSleep: boolean
+  ): Promise<Turn> {
+    const [row] = await this.query(
+      'select "elysia_microservices".turn($1::text, $2::text::integer, $3::text::json, $4::text::json, $5::text::boolean)::text as turn',
+      owner,
+      String(lease),
+      JSON.stringify(settled),
+      JSON.stringify(wanted),
+      String(willSleep)
+    )
+    return JSON.parse(String(row?.['turn'])) as Turn
+  }
+
+  async figures(ids: readonly number[]): Promise<readonly GroupFigures[]> {
+    const [row] = await this.query(
+      'select "elysia_microservices".figures($1::text::json)::text as figures',
+      JSON.stringify(ids)
+    )
+    return JSON.parse(String(row?.['figures'] ?? '[]')) as GroupFigures[]
+  }
+
+  async leave(owner: string): Promise<void> {
+    await this.query('select "elysia_microservices".leave($1::text)', owner)
+  }
+
+  /** @returns whether there may be more to delete */
+  async prune(maxAge: number, duplicateWindow: number): Promise<boolean> {
+    const [row] = await this.query(
+      'select "elysia_microservices".prune_events($1::text::bigint, $2::text::integer) as more',
+      String(maxAge),
+      String(duplicateWindow)
+    )
+    return row?.['more'] === true
+  }
+
+  /** Pauses or resumes all groups of a name. @returns whether there is one */
+  async pause(name: string, isPaused: boolean): Promise<boolean> {
+    const rows = await this.query(
+      'with changed as (update "elysia_microservices".grp set paused = $2::text::boolean where name = $1::text returning id) select count(*)::text as count, "elysia_microservices".wake_handlers()::text from changed',
+      name,
+      String(isPaused)
+    )
+    return Number(rows[0]?.['count']) > 0
+  }
+
+  async letters(group: string, from: string, most: number): Promise<readonly Row[]> {
+    return this.query(
+      'select place::text, letter.pattern, letter.id, key, headers, body, reason, attempts, (extract(epoch from published) * 1000)::float8 as published, (extract(epoch from died) * 1000)::float8 as died from "elysia_microservices".letter join "elysia_microservices".grp on grp.id = letter.grp where grp.name = $1::text and not pending and place >= $2::text::bigint order by place limit $3::text::integer',
+      group,
+      from,
+      String(most)
+    )
+  }
+
+  async redrive(group: string, place: string): Promise<boolean> {
+    const rows = await this.query(
+      `with given as (
+        update "elysia_microservices".letter set pending = true from "elysia_microservices".grp
+          where grp.id = letter.grp and grp.name = $1::text and place = $2::text::bigint and not pending
+          returning letter.grp, letter.position, place
+      ), put as (
+        insert into "elysia_microservices".pending (grp, position, letter, attempt, due, key)
+          select grp, position, place, 0, '-infinity', null from given returning 1
+      ) select count(*)::text as count, "elysia_microservices".wake_handlers()::text from put`,
+      group,
+      place
+    )
+    return Number(rows[0]?.['count']) > 0
+  }
+
+  async discard(group: string, place: string): Promise<boolean> {
+    const rows = await this.query(
+      'delete from "elysia_microservices".letter using "elysia_microservices".grp where grp.id = letter.grp and grp.name = $1::text and place = $2::text::bigint and not pending returning place::text',
+      group,
+      place
+    )
+    return rows.length > 0
+  }
+}

@@ -1,0 +1,59 @@
+/** The stored events of a client over PostgreSQL: publishing, dead letters, pauses of groups. */
+import {
+  type ClientStoreInit,
+  type EventContent,
+  type EventHead,
+  joinedHeaders,
+  type OutgoingEvent,
+  PublishingStore,
+  unknownGroup
+} from '@elysia-microservices/engine'
+import { checkText } from '@elysia-microservices/outbox/database'
+import type { DeadLetters } from '@elysia-microservices/transport/kit'
+import type { PostgresConnection } from '../connection/postgres-connection.ts'
+import type { NewEvent, Tables } from '../connection/tables.ts'
+import { PostgresDeadLetters } from './dead-letters.ts'
+import { EventStore } from './event-store.ts'
+
+/** An event to be stored. */
+export interface OutgoingRow extends OutgoingEvent {
+  readonly row: NewEvent
+}
+
+/** Publishes and manages stored events. */
+export class PostgresClientStore extends PublishingStore<PostgresConnection, OutgoingRow> {
+  readonly #duplicateWindow: number
+
+  constructor(init: ClientStoreInit<PostgresConnection>, duplicateWindow: number) {
+    super(init, { duplicateWindow })
+    this.#duplicateWindow = duplicateWindow
+  }
+
+  attach(connection: PostgresConnection): void {
+    this.publisher.attach(new EventStore(connection, this.publisher, this.#duplicateWindow))
+  }
+
+  deadLetters(group: string): DeadLetters {
+    return new PostgresDeadLetters(group, () => this.#tables())
+  }
+
+  async pauseGroup(group: string, isPaused: boolean): Promise<void> {
+    const tables = await this.#tables()
+    if (!(await tables.pause(group, isPaused))) throw unknownGroup(group, `in the schema ${tables.schema}`)
+  }
+
+  async #tables(): Promise<Tables> {
+    return (await this.connect()).tables
+  }
+
+  protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingRow {
+    const { pattern, address, id, isOwnId, timeout, signal } = head
+    checkText('pattern', address)
+    checkText('options.id', id)
+    if (key !== undefined) checkText('options.key', key)
+    const text = headers && JSON.stringify(joinedHeaders(headers))
+    const size = Buffer.byteLength(packet) + (text === undefined ? 0 : Buffer.byteLength(text))
+    const row = { pattern: address, id, key, headers: text, body: packet, due: undefined }
+    return { pattern, address, id, isOwnId, timeout, signal, size, row }
+  }
+}

@@ -1,0 +1,156 @@
+/** One durable handler of a service in one process: its group in the database, and its events. */
+import { type Consumer, type ConsumerInit, figuresOf, storedMessage, whyTooOld } from '@elysia-microservices/engine'
+import {
+  type DurableFigures,
+  DurableWorker,
+  hasWildcards,
+  OptionError,
+  systemClock
+} from '@elysia-microservices/transport/kit'
+import type { PostgresConnection } from '../connection/postgres-connection.ts'
+import type { CheckedOptions } from '../options/options.ts'
+import type { TakenEvent } from './event.ts'
+import { matcherOf, startOf } from './groups.ts'
+import type { Taker, Turns } from './turns.ts'
+
+/** Receives the events of one group for one pattern. */
+export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
+  readonly #init: ConsumerInit
+  readonly #turns: Turns
+  readonly #worker: DurableWorker<TakenEvent>
+  /** Events that this process still owns. */
+  readonly #held = new Set<TakenEvent>()
+  readonly isAlone = false
+  groupId = 0
+  #lag: number | undefined
+  #isPaused = false
+  #redeliveries = 0
+
+  constructor(init: ConsumerInit, options: CheckedOptions, turns: Turns) {
+    this.#init = init
+    this.#turns = turns
+    const { route, logger } = init
+    this.#worker = new DurableWorker<TakenEvent>(
+      route.durable,
+      {
+        run: (event) => this.#run(event),
+        isOurs: (event) => this.#held.has(event) && performance.now() < event.batch.leasedUntil,
+        letGo: (event) => this.#giveBack(event, 0, false),
+        acknowledge: (event) => this.#settle(event, 'done'),
+        whyNotLater: ({ publishedAt, isFree }, delay) =>
+          isFree ? undefined : whyTooOld(publishedAt, options.maxAge, delay),
+        retry: (event, delay) => this.#giveBack(event, delay, true),
+        bury: (event, reason) => this.#bury(event, reason),
+        left: () => turns.wake()
+      },
+      systemClock,
+      logger
+    )
+  }
+
+  get running(): number {
+    return this.#worker.running
+  }
+
+  get pattern(): string {
+    return this.#init.pattern
+  }
+
+  get isOrdered(): boolean {
+    return this.#init.route.durable.ordered
+  }
+
+  get figures(): DurableFigures {
+    this.#turns.wantFigures()
+    return figuresOf(this.#init, this.#worker.figures, {
+      lag: this.#lag,
+      redeliveries: this.#redeliveries,
+      isPaused: this.#isPaused,
+      unavailable: undefined
+    })
+  }
+
+  /** @throws {OptionError} the group exists with other settings */
+  async start(connection: PostgresConnection): Promise<void> {
+    const { group, pattern, route } = this.#init
+    const { ordered, start } = route.durable
+    const matcher = hasWildcards(pattern) ? matcherOf(pattern) : null
+    const joined = await connection.tables.join(group, pattern, matcher, ordered, startOf(start))
+    if (joined.ordered !== ordered)
+      throw new OptionError(
+        'options.durable.ordered',
+        `The group '${group}' handles '${pattern}' already with ordered: ${joined.ordered}, and this service wants ordered: ${ordered}; let them agree, or give one another group`
+      )
+    this.groupId = joined.id
+    this.#turns.add(this)
+  }
+
+  lost(events?: readonly TakenEvent[]): void {
+    // Without events: the server is lost, and what has not begun waits for the end of its lease.
+    for (const event of events ?? []) this.#held.delete(event)
+  }
+
+  restored(): void {
+    this.#turns.wake()
+  }
+
+  async leave(): Promise<void> {
+    this.#turns.remove(this)
+  }
+
+  async stop(): Promise<void> {
+    const { released, ended } = this.#worker.stop()
+    this.#turns.remove(this)
+    for (const event of released) this.#giveBack(event, 0, false)
+    await ended
+  }
+
+  cut(): void {
+    for (const event of this.#worker.held) this.#giveBack(event, 0, true)
+    this.#turns.remove(this)
+  }
+
+  // ── events ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** As many events as begin at once: all others are better left to other processes. */
+  get room(): number {
+    const { concurrency } = this.#init.route.durable
+    const { room, held } = this.#worker
+    return Math.min(room, concurrency - held.size)
+  }
+
+  deliver(events: readonly TakenEvent[]): void {
+    for (const event of events) {
+      if (event.attempt > 1) this.#redeliveries++
+      this.#held.add(event)
+    }
+    for (const event of events) this.#worker.add(event)
+  }
+
+  #run(event: TakenEvent): void | Promise<void> {
+    const { dispatcher, group, via } = this.#init
+    return dispatcher.event(storedMessage('postgres', event, event.row.body, group, via))
+  }
+
+  #settle(event: TakenEvent, fate: Parameters<Turns['settle']>[1]): boolean {
+    if (!this.#held.delete(event)) return false
+    this.#turns.settle(event, fate)
+    return true
+  }
+
+  #giveBack(event: TakenEvent, delay: number, hasBegun: boolean): void {
+    // A run that has not begun does not count; one that pauses in this process has.
+    if (!hasBegun && event.attempt === event.row.attempt) event.attempt--
+    // An event that waits in the database would be overtaken.
+    this.#settle(event, { delay: this.isOrdered && !event.isFree ? 0 : delay })
+  }
+
+  async #bury(event: TakenEvent, reason: string): Promise<void> {
+    if (this.#settle(event, { reason })) await this.#turns.written()
+  }
+
+  setFigures(lag: number, isPaused: boolean): void {
+    this.#lag = lag
+    this.#isPaused = isPaused
+  }
+}

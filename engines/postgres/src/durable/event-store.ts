@@ -1,0 +1,88 @@
+/** Appends events to the log: those of one turn of the event loop together, one transaction after the other. */
+import type { Publisher, Store } from '@elysia-microservices/engine'
+import { EventRefusedError, nextTurn, NotStoredError } from '@elysia-microservices/transport/kit'
+import type { PostgresConnection } from '../connection/postgres-connection.ts'
+import type { OutgoingRow } from './client-store.ts'
+
+/** The largest event in bytes. */
+const MAX_EVENT = 16 * 1024 * 1024
+/** Most events, and most bytes of events, in one transaction. */
+const MOST_TOGETHER = 256
+const MOST_BYTES = 1024 * 1024
+
+interface Numbered {
+  readonly event: OutgoingRow
+  readonly number: number
+}
+
+export class EventStore implements Store<OutgoingRow> {
+  readonly maxPayload = MAX_EVENT
+  readonly #connection: PostgresConnection
+  readonly #publisher: Publisher<OutgoingRow>
+  readonly #duplicateWindow: number
+  #waiting: Numbered[] = []
+  #isSending = false
+
+  constructor(connection: PostgresConnection, publisher: Publisher<OutgoingRow>, duplicateWindow: number) {
+    this.#connection = connection
+    this.#publisher = publisher
+    this.#duplicateWindow = duplicateWindow
+  }
+
+  get isConnected(): boolean {
+    return this.#connection.isConnected
+  }
+
+  append(event: OutgoingRow, number: number): void {
+    this.#waiting.push({ event, number })
+    if (this.#isSending) return
+    this.#isSending = true
+    nextTurn(() => void this.#send())
+  }
+
+  async #send(): Promise<void> {
+    while (this.#waiting.length > 0 && this.isConnected) await this.#sendBatch(this.#next())
+    // The publisher appends all events again when the server is back.
+    this.#waiting = []
+    this.#isSending = false
+  }
+
+  #next(): Numbered[] {
+    let size = 0
+    let count = 0
+    for (const { event } of this.#waiting) {
+      size += event.size
+      if (count === MOST_TOGETHER || (count > 0 && size > MOST_BYTES)) break
+      count++
+    }
+    return this.#waiting.splice(0, count).filter(({ number }) => this.#publisher.sentEvent(number) !== undefined)
+  }
+
+  async #sendBatch(batch: readonly Numbered[]): Promise<void> {
+    if (batch.length === 0) return
+    const { tables, reach } = this.#connection
+    try {
+      const rows = batch.map(({ event }) => event.row)
+      const stored = await tables.store(rows, this.#duplicateWindow)
+      for (const [at, { position, isDuplicate }] of stored.entries())
+        this.#publisher.stored((batch[at] as Numbered).number, position, isDuplicate)
+    } catch (error) {
+      const refusal = refusalOf(error)
+      if (refusal === undefined) return reach.failed(error)
+      for (const { number } of batch) this.#publisher.refused(number, refusal, refusal instanceof NotStoredError)
+    }
+  }
+}
+
+/** The error for a statement that PostgreSQL has refused; `undefined`: it was not answered. */
+function refusalOf(error: unknown): NotStoredError | EventRefusedError | undefined {
+  const { code, errno, message } = Object(error) as Record<string, unknown>
+  const state = [code, errno].find((given) => typeof given === 'string' && /^[0-9A-Z]{5}$/.test(given)) as
+    | string
+    | undefined
+  // 08: connections; 57P: the server shuts down.
+  if (state === undefined || /^(08|57P)/.test(state) || /^E[A-Z]{4}$/.test(state)) return undefined
+  const text = `PostgreSQL does not store the event: ${String(message)} (${state})`
+  // 22: the value cannot be stored, whatever the database does. All others may pass: a full disk, a standby, a lock.
+  return state.startsWith('22') ? new EventRefusedError(text, error) : new NotStoredError(text, true, error)
+}

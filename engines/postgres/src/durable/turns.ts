@@ -1,0 +1,275 @@
+/**
+ * The turns of a process: one statement after the other writes what has become of events, and takes events for all
+ * handlers that have room. A process without work sends one statement in a while, however many handlers it has.
+ */
+import { newSecret } from '@elysia-microservices/engine'
+import { type Logger, nextTurn, quietLog, shown } from '@elysia-microservices/transport/kit'
+import type { PostgresConnection } from '../connection/postgres-connection.ts'
+import type { Settling, Turn } from '../connection/tables.ts'
+import type { CheckedOptions } from '../options/options.ts'
+import { type Batch, TakenEvent } from './event.ts'
+
+/** Milliseconds for which figures are read after they were asked for last, and between two readings. */
+const FIGURES_FOR = 120_000
+const FIGURES_EVERY = 500
+/** Milliseconds between two looks for what is too old. */
+const PRUNED_EVERY = 10_000
+
+/** A handler that gets events. */
+export interface Taker {
+  readonly groupId: number
+  readonly pattern: string
+  readonly isOrdered: boolean
+  /** Each event is settled by a transaction of its own. */
+  readonly isAlone: boolean
+  /** Number of further events that it can begin now. */
+  readonly room: number
+  deliver(events: readonly TakenEvent[]): void
+  /** Other processes may have these events by now. */
+  lost(events?: readonly TakenEvent[]): void
+  setFigures(lag: number, isPaused: boolean): void
+}
+
+type Fate = 'done' | { readonly delay: number } | { readonly reason: string }
+
+/** The turns of one service. */
+export class Turns {
+  readonly #options: CheckedOptions
+  readonly #logger: Logger
+  readonly #process = newSecret()
+  readonly #takers = new Map<number, Taker>()
+  readonly #batches = new Map<string, Batch>()
+  readonly #fates = new Map<TakenEvent, Fate>()
+  readonly #written: (() => void)[] = []
+  #connection: PostgresConnection | undefined
+  #isRunning = false
+  #isWoken = false
+  #isWanted = false
+  /** The last turn has brought nothing. */
+  #isIdle = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #endListening: Promise<(() => Promise<void>) | undefined> | undefined
+  #figuresUntil = 0
+  #figuresAt = 0
+  #prunedAt = 0
+  #isEnded = false
+
+  constructor(options: CheckedOptions, logger: Logger) {
+    this.#options = options
+    this.#logger = logger
+  }
+
+  /** Milliseconds from the begin of a turn: its sign of life may be left out if there was one shortly before. */
+  get #lease(): number {
+    return this.#options.ackWait * 0.75
+  }
+
+  attach(connection: PostgresConnection): void {
+    if (this.#connection === connection) return
+    this.#connection = connection
+    this.#listen(connection)
+  }
+
+  add(taker: Taker): void {
+    this.#takers.set(taker.groupId, taker)
+    this.#figuresUntil = performance.now() + FIGURES_FOR
+    this.wake()
+  }
+
+  remove(taker: Taker): void {
+    if (this.#takers.get(taker.groupId) === taker) this.#takers.delete(taker.groupId)
+  }
+
+  /** Figures are being read. */
+  wantFigures(): void {
+    this.#figuresUntil = performance.now() + FIGURES_FOR
+  }
+
+  /** Writes the fate of an event with the next turn. */
+  settle(event: TakenEvent, fate: Fate): void {
+    if (!event.batch.left.delete(event)) return
+    this.#fates.set(event, fate)
+    this.wake()
+  }
+
+  /** Resolves when everything that was settled before is written. */
+  written(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#written.push(resolve)
+      this.wake()
+    })
+  }
+
+  /** There is something to write, or room for events. */
+  wake(): void {
+    this.#isWoken = true
+    this.#soon()
+  }
+
+  restored(): void {
+    this.wake()
+  }
+
+  #soon(): void {
+    if (this.#isRunning || this.#isWanted || this.#isEnded) return
+    this.#isWanted = true
+    nextTurn(() => {
+      this.#isWanted = false
+      void this.#turn()
+    })
+  }
+
+  async #turn(): Promise<void> {
+    const connection = this.#connection
+    if (this.#isRunning || this.#isEnded || connection?.isConnected !== true) return
+    this.#isRunning = true
+    clearTimeout(this.#timer)
+    const mayRest = this.#isIdle && !this.#isWoken
+    this.#isWoken = false
+    const fates = [...this.#fates]
+    const written = this.#written.splice(0)
+    this.#fates.clear()
+    const begun = performance.now()
+    try {
+      const turn = await this.#ask(connection, fates, mayRest)
+      for (const batch of this.#batches.values()) batch.leasedUntil = begun + this.#lease
+      for (const resolve of written) resolve()
+      this.#heard(turn, begun)
+      await this.#lookAfter(connection)
+      this.#isRunning = false
+      this.#isIdle = turn.taken.length === 0
+      if (this.#isWoken || !this.#isIdle || !mayRest) this.#soon()
+      else this.#rest(turn.next)
+    } catch (error) {
+      for (const [event, fate] of fates) if (!this.#fates.has(event)) this.#fates.set(event, fate)
+      this.#written.unshift(...written)
+      this.#isRunning = false
+      quietLog(this.#logger).warn('postgres turn', 'Events cannot be read from PostgreSQL; trying again', error)
+      connection.reach.failed(error)
+    }
+  }
+
+  #ask(connection: PostgresConnection, fates: readonly (readonly [TakenEvent, Fate])[], mayRest: boolean): Promise<Turn> {
+    const wanted = [...this.#takers.values()]
+      .filter(({ room }) => room > 0 || mayRest)
+      .map(({ groupId, room, isAlone }) => ({ id: groupId, most: Math.max(0, room), alone: isAlone }))
+      // In one order in all processes, or two of them could wait for each other.
+      .sort((one, other) => one.id - other.id)
+    return connection.tables.turn(this.#process, this.#options.ackWait, settlings(fates), wanted, mayRest)
+  }
+
+  #heard({ lost, taken }: Turn, begun: number): void {
+    for (const id of lost) this.#lose(id)
+    const byGroup = new Map<number, TakenEvent[]>()
+    for (const row of taken) {
+      const taker = this.#takers.get(row.group)
+      const batch = this.#batches.get(row.batch) ?? this.#newBatch(row.batch, begun)
+      const event = new TakenEvent(row, batch, taker?.isOrdered === true)
+      batch.left.add(event)
+      if (taker === undefined) this.settle(event, { delay: 0 })
+      else if (row.vanished === true) this.#vanished(event, taker)
+      else byGroup.set(row.group, [...(byGroup.get(row.group) ?? []), event])
+    }
+    for (const [id, batch] of this.#batches) if (batch.left.size === 0) this.#batches.delete(id)
+    for (const [group, events] of byGroup) this.#takers.get(group)?.deliver(events)
+  }
+
+  #newBatch(id: string, begun: number): Batch {
+    const batch: Batch = { id, left: new Set(), leasedUntil: begun + this.#lease, isLost: false }
+    this.#batches.set(id, batch)
+    return batch
+  }
+
+  #vanished(event: TakenEvent, { pattern }: Taker): void {
+    this.settle(event, 'done')
+    quietLog(this.#logger).error(
+      'vanished',
+      `An event '${shown(pattern)}' that was not handled was deleted, because it was older than maxAge`
+    )
+  }
+
+  #lose(id: string): void {
+    const batch = this.#batches.get(id)
+    if (batch === undefined) return
+    this.#batches.delete(id)
+    batch.isLost = true
+    const events = [...batch.left]
+    for (const taker of this.#takers.values()) taker.lost(events.filter(({ row }) => row.group === taker.groupId))
+  }
+
+  async #lookAfter({ tables }: PostgresConnection): Promise<void> {
+    const now = performance.now()
+    const { maxAge, duplicateWindow } = this.#options
+    if (now < this.#figuresUntil && now - this.#figuresAt > FIGURES_EVERY) {
+      this.#figuresAt = now
+      for (const { id, lag, paused } of await tables.figures([...this.#takers.keys()]))
+        this.#takers.get(id)?.setFigures(lag, paused)
+    }
+    if (now - this.#prunedAt > PRUNED_EVERY && !(await tables.prune(maxAge, duplicateWindow))) this.#prunedAt = now
+  }
+
+  #rest(next: number | null): void {
+    const { pollInterval, ackWait } = this.#options
+    const pause = Math.min(pollInterval, ackWait / 4, Math.max(0, next ?? Number.POSITIVE_INFINITY))
+    this.#timer = setTimeout(() => void this.#turn(), pause)
+  }
+
+  #listen(connection: PostgresConnection): void {
+    const { tables } = connection
+    const again = () => {
+      if (this.#connection !== connection || this.#isEnded) return
+      setTimeout(() => this.#listen(connection), 1_000).unref()
+    }
+    this.#endListening = tables.database.listen(`${tables.schema}_events`, () => this.wake(), again).catch((error) => {
+      quietLog(this.#logger).warn(
+        'postgres listen',
+        'PostgreSQL cannot tell of new events (LISTEN); they are looked for at intervals',
+        error
+      )
+      again()
+      return undefined
+    })
+  }
+
+  /** Ends the turns, and gives back what this process has. */
+  async end(): Promise<void> {
+    if (this.#isEnded) return
+    if (this.#connection?.isConnected === true) await Promise.race([this.written(), pause(1_000)])
+    this.#isEnded = true
+    clearTimeout(this.#timer)
+    const connection = this.#connection
+    const left = connection?.isConnected === true ? connection.tables.leave(this.#process) : undefined
+    const unlistened = this.#endListening?.then((end) => end?.())
+    await Promise.race([Promise.allSettled([left, unlistened]), pause(1_000)])
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref())
+}
+
+/** The fates of events by their batches. */
+function settlings(fates: readonly (readonly [TakenEvent, Fate])[]): Settling[] {
+  const batches = new Map<Batch, { -readonly [Name in keyof Settling]: unknown[] }>()
+  for (const [event, fate] of fates) {
+    const { batch, row, attempt, lock } = event
+    if (batch.isLost) continue
+    const one = batches.get(batch) ?? { batch: [], left: [], back: [], dead: [], over: [] }
+    batches.set(batch, one)
+    const { position, letter } = row
+    if (typeof fate === 'object' && 'delay' in fate)
+      one.back.push({ position, letter, attempt, lock, delay: fate.delay })
+    else if (letter !== '0') one.over.push(letter)
+    if (typeof fate === 'object' && 'reason' in fate) {
+      const { pattern, published, id, key, headers, body } = row
+      one.dead.push({ position, pattern, published, id, key, headers, body, reason: fate.reason, attempt })
+    }
+  }
+  return [...batches].map(([batch, { back, dead, over }]) => ({
+    batch: batch.id,
+    left: [...batch.left].map(({ row: { position, letter }, attempt, lock }) => ({ position, letter, attempt, lock })),
+    back: back as Settling['back'],
+    dead: dead as Settling['dead'],
+    over: over as Settling['over']
+  }))
+}

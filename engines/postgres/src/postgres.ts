@@ -1,0 +1,115 @@
+/** `postgres()` creates the store, a value that is passed to services and clients. */
+import { connectedStore, joinedHeaders, type StoreEngine } from '@elysia-microservices/engine'
+import { checkText, type DatabaseSql, type TransactionSql, transactionOf } from '@elysia-microservices/outbox/database'
+import {
+  checkPublishOptions,
+  type EventStore,
+  jsonCodec,
+  type Pattern,
+  type Published,
+  type PublishOptions,
+  routeOf,
+  STORES_EVERYTHING
+} from '@elysia-microservices/transport/kit'
+import { PostgresConnection } from './connection/postgres-connection.ts'
+import { storeEvents } from './connection/tables.ts'
+import { PostgresClientStore } from './durable/client-store.ts'
+import { PostgresServerStore } from './durable/server-store.ts'
+import { type CheckedOptions, type PostgresOptions, postgresOptions } from './options/options.ts'
+
+/** Publishes in a transaction of the caller. */
+export interface PublishingTransaction {
+  /**
+   * Stores an event in the caller's transaction: groups get it if, and only if, that is committed.
+   * @throws {OptionError} the pattern, the data or an option cannot be stored; or there is no open transaction
+   */
+  publish(
+    pattern: Pattern,
+    data: unknown,
+    options?: Pick<PublishOptions, 'id' | 'key' | 'headers'>
+  ): Promise<Published>
+}
+
+/** Durable events in PostgreSQL. */
+export interface PostgresStore extends EventStore {
+  readonly name: 'postgres'
+  /**
+   * Publishes in the caller's own transaction.
+   * @param transaction the `sql` that postgres.js or Bun passes to the function of `begin`, or a client of `pg` that
+   * has begun a transaction
+   */
+  in(transaction: TransactionSql): PublishingTransaction
+}
+
+/**
+ * Keeps durable events in PostgreSQL (14 or later), over the connections of the user's own `sql`. `migrate(sql)` creates
+ * the tables.
+ * @throws {OptionError} an option is invalid
+ * @example
+ * ```ts
+ * import { migrate, postgres } from '@elysia-microservices/postgres'
+ * import { memory, microservice } from 'elysia-microservices'
+ * import pg from 'pg'
+ *
+ * const sql = new pg.Pool({ connectionString: 'postgres://localhost/shop' })
+ * await migrate(sql)
+ * await microservice({ name: 'billing', transport: memory(), store: postgres({ sql }) })
+ *   .event('orders.placed', ({ data }) => console.log(data), { durable: true })
+ *   .listen()
+ * ```
+ */
+export function postgres<Sql extends DatabaseSql>(options: PostgresOptions<Sql>): PostgresStore {
+  const checked = postgresOptions(options)
+  const store = connectedStore<PostgresConnection>({
+    name: 'postgres',
+    stores: STORES_EVERYTHING,
+    engine: () => engineOf(checked),
+    serverStore: (context) => new PostgresServerStore(checked, context),
+    clientStore: (init) => new PostgresClientStore(init, checked.duplicateWindow)
+  })
+  return {
+    ...store,
+    name: 'postgres',
+    in: (transaction) => ({
+      publish: (pattern, data, given = {}) => publishIn(transaction, checked, pattern, data, given)
+    })
+  }
+}
+
+function engineOf({ sql, schema }: CheckedOptions): StoreEngine<PostgresConnection> {
+  return {
+    name: 'postgres',
+    title: 'PostgreSQL',
+    where: `the schema ${schema}`,
+    whyNot: whyNotText,
+    open: (listener) => PostgresConnection.open(sql, schema, listener)
+  }
+}
+
+function whyNotText(route: string): string | undefined {
+  if (/[\p{Cc}\p{Cs}]/u.test(route)) return 'it has a control character or half of a character'
+  return Buffer.byteLength(route) > 1_024 ? 'it has more than 1,024 bytes' : undefined
+}
+
+async function publishIn(
+  transaction: TransactionSql,
+  { schema, duplicateWindow }: CheckedOptions,
+  pattern: Pattern,
+  data: unknown,
+  given: Pick<PublishOptions, 'id' | 'key' | 'headers'>
+): Promise<Published> {
+  checkPublishOptions(given)
+  const { id = crypto.randomUUID(), key, headers } = given
+  const route = routeOf(pattern)
+  checkText('pattern', route)
+  const row = {
+    pattern: route,
+    id,
+    key,
+    headers: headers && JSON.stringify(joinedHeaders(headers)),
+    body: data === undefined ? '{}' : `{"data":${jsonCodec.encode(data)}}`,
+    due: undefined
+  }
+  const [stored] = await storeEvents(transactionOf(transaction), schema, [row], duplicateWindow)
+  return { id, position: stored?.position, duplicate: stored?.isDuplicate === true }
+}
