@@ -1,6 +1,8 @@
 /** Whether the server answers: it is lost with a failed statement, and back when one succeeds. */
 import { backoffDelay } from '@elysia-microservices/transport/kit'
 
+/** Milliseconds between two signs of life of a server to which nothing else is said. */
+const SIGNS_EVERY = 2_000
 const PAUSES = { minDelay: 100, maxDelay: 5_000 }
 
 /** Gets the changes. */
@@ -15,12 +17,33 @@ export class Reach {
   readonly #probe: () => Promise<unknown>
   #isConnected = true
   #isClosed = false
+  #isWatching = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
   /** @param probe a statement that succeeds when the server is back */
   constructor(probe: () => Promise<unknown>, listener: ReachListener) {
     this.#probe = probe
     this.#listener = listener
+  }
+
+  /**
+   * Asks for signs of life from now on: a driver with a pool tells nobody that the server is lost. Turns of a service
+   * are signs of life themselves.
+   */
+  watch(): void {
+    this.#isWatching = true
+    this.#later(SIGNS_EVERY, () => {
+      this.#probe().then(
+        () => this.#isConnected && !this.#isClosed && this.watch(),
+        (error: unknown) => this.failed(error)
+      )
+    })
+  }
+
+  #later(pause: number, wake: () => void): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(wake, pause)
+    ;(this.#timer as { unref?(): void }).unref?.()
   }
 
   get isConnected(): boolean {
@@ -36,19 +59,19 @@ export class Reach {
   }
 
   #again(attempt: number): void {
-    this.#timer = setTimeout(() => {
+    this.#later(backoffDelay(PAUSES, attempt, Math.random()), () => {
       this.#probe().then(
         () => {
           if (this.#isClosed) return
           this.#isConnected = true
+          if (this.#isWatching) this.watch()
           this.#listener.restored()
         },
         () => {
           if (!this.#isClosed) this.#again(attempt + 1)
         }
       )
-    }, backoffDelay(PAUSES, attempt, Math.random()))
-    ;(this.#timer as { unref?(): void }).unref?.()
+    })
   }
 
   close(): void {

@@ -30,6 +30,7 @@ export class PostgresClientStore extends PublishingStore<PostgresConnection, Out
   }
 
   attach(connection: PostgresConnection): void {
+    connection.reach.watch()
     this.publisher.attach(new EventStore(connection, this.publisher, this.#duplicateWindow))
   }
 

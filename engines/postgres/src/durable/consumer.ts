@@ -35,11 +35,11 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
       {
         run: (event) => this.#run(event),
         isOurs: (event) => this.#held.has(event) && performance.now() < event.batch.leasedUntil,
-        letGo: (event) => this.#giveBack(event, 0, false),
+        letGo: (event) => this.#giveBack(event, 0),
         acknowledge: (event) => this.#settle(event, 'done'),
         whyNotLater: ({ publishedAt, isFree }, delay) =>
           isFree ? undefined : whyTooOld(publishedAt, options.maxAge, delay),
-        retry: (event, delay) => this.#giveBack(event, delay, true),
+        retry: (event, delay) => this.#giveBack(event, delay),
         bury: (event, reason) => this.#bury(event, reason),
         left: () => turns.wake()
       },
@@ -101,22 +101,25 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   async stop(): Promise<void> {
     const { released, ended } = this.#worker.stop()
     this.#turns.remove(this)
-    for (const event of released) this.#giveBack(event, 0, false)
+    for (const event of released) this.#giveBack(event, 0)
     await ended
   }
 
   cut(): void {
-    for (const event of this.#worker.held) this.#giveBack(event, 0, true)
+    for (const event of this.#worker.held) this.#giveBack(event, 0)
     this.#turns.remove(this)
   }
 
   // ── events ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** As many events as begin at once: all others are better left to other processes. */
+  /**
+   * As many events as begin at once: all others are better left to other processes. An ordered handler also gets events
+   * that wait for others of their key, because no other process may have these.
+   */
   get room(): number {
-    const { concurrency } = this.#init.route.durable
+    const { concurrency, ordered } = this.#init.route.durable
     const { room, held } = this.#worker
-    return Math.min(room, concurrency - held.size)
+    return ordered ? room : Math.min(room, concurrency - held.size)
   }
 
   deliver(events: readonly TakenEvent[]): void {
@@ -128,6 +131,7 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   }
 
   #run(event: TakenEvent): void | Promise<void> {
+    event.hasBegun = true
     const { dispatcher, group, via } = this.#init
     return dispatcher.event(storedMessage('postgres', event, event.row.body, group, via))
   }
@@ -138,9 +142,7 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
     return true
   }
 
-  #giveBack(event: TakenEvent, delay: number, hasBegun: boolean): void {
-    // A run that has not begun does not count; one that pauses in this process has.
-    if (!hasBegun && event.attempt === event.row.attempt) event.attempt--
+  #giveBack(event: TakenEvent, delay: number): void {
     // An event that waits in the database would be overtaken.
     this.#settle(event, { delay: this.isOrdered && !event.isFree ? 0 : delay })
   }

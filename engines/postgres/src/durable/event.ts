@@ -21,6 +21,8 @@ export class TakenEvent implements HeldEvent, StoredEvent {
   /** The key for which others wait; `null`: nobody waits for this event. */
   readonly lock: string | null
   attempt: number
+  /** The run of this attempt has begun. */
+  hasBegun = false
 
   constructor(row: TakenRow, batch: Batch, isOrdered: boolean) {
     this.row = row
@@ -51,6 +53,11 @@ export class TakenEvent implements HeldEvent, StoredEvent {
 
   get position(): string {
     return this.row.position
+  }
+
+  /** Number of runs that have begun. */
+  get begun(): number {
+    return this.hasBegun ? this.attempt : this.attempt - 1
   }
 
   /** A dead letter that was given back has lost its place among the events of its key. */

@@ -12,8 +12,12 @@ import { type Batch, TakenEvent } from './event.ts'
 /** Milliseconds for which figures are read after they were asked for last, and between two readings. */
 const FIGURES_FOR = 120_000
 const FIGURES_EVERY = 500
+const FIGURES_EVERY_AT_REST = 2_000
+/** Milliseconds between turns while a process falls asleep, and the number of these turns. */
+const LINGER = 20
+const LINGERS = 5
 /** Milliseconds between two looks for what is too old. */
-const PRUNED_EVERY = 10_000
+const PRUNED_EVERY = 30_000
 
 /** A handler that gets events. */
 export interface Taker {
@@ -45,8 +49,8 @@ export class Turns {
   #isRunning = false
   #isWoken = false
   #isWanted = false
-  /** The last turn has brought nothing. */
-  #isIdle = false
+  /** Number of turns in a row that have brought nothing. */
+  #empty = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #endListening: Promise<(() => Promise<void>) | undefined> | undefined
   #figuresUntil = 0
@@ -124,7 +128,7 @@ export class Turns {
     if (this.#isRunning || this.#isEnded || connection?.isConnected !== true) return
     this.#isRunning = true
     clearTimeout(this.#timer)
-    const mayRest = this.#isIdle && !this.#isWoken
+    const mayRest = this.#empty > 0 && !this.#isWoken
     this.#isWoken = false
     const fates = [...this.#fates]
     const written = this.#written.splice(0)
@@ -137,8 +141,8 @@ export class Turns {
       this.#heard(turn, begun)
       await this.#lookAfter(connection)
       this.#isRunning = false
-      this.#isIdle = turn.taken.length === 0
-      if (this.#isWoken || !this.#isIdle || !mayRest) this.#soon()
+      this.#empty = turn.taken.length === 0 ? this.#empty + 1 : 0
+      if (this.#isWoken || !mayRest) this.#soon()
       else this.#rest(turn.next)
     } catch (error) {
       for (const [event, fate] of fates) if (!this.#fates.has(event)) this.#fates.set(event, fate)
@@ -200,7 +204,8 @@ export class Turns {
   async #lookAfter({ tables }: PostgresConnection): Promise<void> {
     const now = performance.now()
     const { maxAge, duplicateWindow } = this.#options
-    if (now < this.#figuresUntil && now - this.#figuresAt > FIGURES_EVERY) {
+    const every = this.#empty > LINGERS ? FIGURES_EVERY_AT_REST : FIGURES_EVERY
+    if (now < this.#figuresUntil && now - this.#figuresAt > every) {
       this.#figuresAt = now
       for (const { id, lag, paused } of await tables.figures([...this.#takers.keys()]))
         this.#takers.get(id)?.setFigures(lag, paused)
@@ -210,7 +215,9 @@ export class Turns {
 
   #rest(next: number | null): void {
     const { pollInterval, ackWait } = this.#options
-    const pause = Math.min(pollInterval, ackWait / 4, Math.max(0, next ?? Number.POSITIVE_INFINITY))
+    // A publisher that has looked before this process had said that it sleeps wakes nobody.
+    const most = this.#empty <= LINGERS ? LINGER : Math.min(pollInterval, ackWait / 4)
+    const pause = Math.min(most, Math.max(0, next ?? Number.POSITIVE_INFINITY))
     this.#timer = setTimeout(() => void this.#turn(), pause)
   }
 
@@ -252,13 +259,13 @@ function pause(milliseconds: number): Promise<void> {
 function settlings(fates: readonly (readonly [TakenEvent, Fate])[]): Settling[] {
   const batches = new Map<Batch, { -readonly [Name in keyof Settling]: unknown[] }>()
   for (const [event, fate] of fates) {
-    const { batch, row, attempt, lock } = event
+    const { batch, row, attempt, begun, lock } = event
     if (batch.isLost) continue
     const one = batches.get(batch) ?? { batch: [], left: [], back: [], dead: [], over: [] }
     batches.set(batch, one)
     const { position, letter } = row
     if (typeof fate === 'object' && 'delay' in fate)
-      one.back.push({ position, letter, attempt, lock, delay: fate.delay })
+      one.back.push({ position, letter, attempt: begun, lock, delay: fate.delay })
     else if (letter !== '0') one.over.push(letter)
     if (typeof fate === 'object' && 'reason' in fate) {
       const { pattern, published, id, key, headers, body } = row
@@ -267,7 +274,7 @@ function settlings(fates: readonly (readonly [TakenEvent, Fate])[]): Settling[] 
   }
   return [...batches].map(([batch, { back, dead, over }]) => ({
     batch: batch.id,
-    left: [...batch.left].map(({ row: { position, letter }, attempt, lock }) => ({ position, letter, attempt, lock })),
+    left: [...batch.left].map(({ row: { position, letter }, begun, lock }) => ({ position, letter, attempt: begun, lock })),
     back: back as Settling['back'],
     dead: dead as Settling['dead'],
     over: over as Settling['over']

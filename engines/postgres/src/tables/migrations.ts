@@ -76,7 +76,7 @@ create table "elysia_microservices".process (
   asleep boolean not null default false
 );
 
--- Events that run in a process.
+-- Events that run in a process, or wait in it for others of their key. 'attempts' counts the runs that have begun.
 create table "elysia_microservices".batch (
   id bigint generated always as identity primary key,
   grp integer not null,
@@ -354,34 +354,27 @@ begin
   select horizon into h from "elysia_microservices".whole;
   if g.ordered then
     select coalesce(array_agg(k), '{}') into busy
-      from "elysia_microservices".batch, unnest(batch.keys) as k where grp = g.id and k is not null;
+      from "elysia_microservices".batch, unnest(batch.keys) as k
+      where grp = g.id and process <> owner and k is not null;
   end if;
 
   -- First those that come back.
   for one in
-    (select position, letter, attempt, key from "elysia_microservices".pending
-      where not g.ordered and grp = g.id and due <= clock_timestamp()
-      order by due, position, letter limit room)
-    union all
-    select position, letter, attempt, key from (
-      select distinct on (key, case when key is null then position end, letter) *
-        from "elysia_microservices".pending
-        where g.ordered and grp = g.id and (key is null or key <> all (busy))
-        order by key, case when key is null then position end, letter, position
-    ) as firsts where due <= clock_timestamp()
-    order by position limit room
+    select position, letter, attempt, key from "elysia_microservices".pending
+      where grp = g.id and due <= clock_timestamp() and (key is null or key <> all (busy))
+      order by due, position, letter limit room
   loop
     delete from "elysia_microservices".pending
       where grp = g.id and position = one.position and letter = one.letter;
     positions := positions || one.position;
     letters := letters || one.letter;
-    attempts := attempts || one.attempt + 1;
+    attempts := attempts || one.attempt;
     keys := array_append(keys, one.key);
   end loop;
   room := most - coalesce(array_length(positions, 1), 0);
 
   if g.ordered then
-    select coalesce(array_agg(distinct key), '{}') || busy || array_remove(keys, null), count(*) into busy, waiting
+    select coalesce(array_agg(distinct key), '{}') || busy, count(*) into busy, waiting
       from "elysia_microservices".pending where grp = g.id and key is not null;
   end if;
 
@@ -406,9 +399,8 @@ begin
     room := room - 1;
     positions := positions || one.position;
     letters := letters || 0::bigint;
-    attempts := attempts || 1;
+    attempts := attempts || 0;
     keys := array_append(keys, one.key);
-    if g.ordered and one.key is not null then busy := busy || one.key; end if;
   end loop;
   if room > 0 and waiting < 2000 then
     most_rows := room + case when g.ordered then 64 else 0 end;
@@ -436,9 +428,8 @@ begin
       room := room - 1;
       positions := positions || one.position;
       letters := letters || 0::bigint;
-      attempts := attempts || 1;
+      attempts := attempts || 0;
       keys := array_append(keys, one.key);
-      if g.ordered and one.key is not null then busy := busy || one.key; end if;
     end loop;
     -- There is nothing more up to the horizon.
     if rows_read < most_rows then passed := h; end if;
@@ -452,16 +443,20 @@ begin
   if each_alone then
     for at in 1 .. array_length(positions, 1) loop
       insert into "elysia_microservices".batch (grp, process, positions, letters, attempts, keys)
-        values (g.id, owner, array[positions[at]], array[letters[at]], array[attempts[at]], array[keys[at]])
+        values (g.id, owner, array[positions[at]], array[letters[at]], array[attempts[at] + 1], array[keys[at]])
         returning id into batch_id;
-      return query select "elysia_microservices".show_event(g.id, batch_id, positions[at], letters[at], attempts[at]);
+      return query select "elysia_microservices".show_event(g.id, batch_id, positions[at], letters[at], attempts[at] + 1);
     end loop;
     return;
   end if;
   insert into "elysia_microservices".batch (grp, process, positions, letters, attempts, keys)
-    values (g.id, owner, positions, letters, attempts, keys) returning id into batch_id;
+    values (g.id, owner, positions, letters, array(
+      -- Those that wait for others of their key have not begun.
+      select a + case when g.ordered and k = any (keys[1:n - 1]) then 0 else 1 end
+      from unnest(attempts, keys) with ordinality as u (a, k, n) order by n
+    ), keys) returning id into batch_id;
   for at in 1 .. array_length(positions, 1) loop
-    return query select "elysia_microservices".show_event(g.id, batch_id, positions[at], letters[at], attempts[at]);
+    return query select "elysia_microservices".show_event(g.id, batch_id, positions[at], letters[at], attempts[at] + 1);
   end loop;
 end
 $$;
