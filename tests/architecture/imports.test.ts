@@ -27,6 +27,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   rabbitmq: ['transport', 'engine'],
   redis: ['transport', 'engine'],
   sqlite: ['transport', 'engine'],
+  postgres: ['transport', 'engine', 'outbox'],
   outbox: ['transport'],
   workers: ['transport'],
   'elysia-microservices': ['transport', 'tcp', 'workers'],
@@ -101,6 +102,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['redis.ts'],
     ['index.ts', 'testing.ts']
   ],
+  postgres: [['tables', 'options'], ['connection'], ['durable'], ['postgres.ts'], ['index.ts']],
   sqlite: [['driver.ts'], ['log', 'options'], ['connection'], ['durable'], ['sqlite.ts'], ['index.ts']],
   websocket: [
     ['wire', 'exposing.ts'],

@@ -19,6 +19,7 @@ export const DOCUMENTS: readonly string[] = [
   'engines/kafka/README.md',
   'engines/mqtt/README.md',
   'engines/nats/README.md',
+  'engines/postgres/README.md',
   'engines/rabbitmq/README.md',
   'engines/redis/README.md',
   'engines/sqlite/README.md',

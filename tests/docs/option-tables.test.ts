@@ -39,6 +39,12 @@ const DOCUMENTED: readonly Documented[] = [
     tables: ['REDIS_DURABLE']
   },
   {
+    page: 'docs/postgres.md',
+    head: '| option of `postgres()` | default | |',
+    built: 'engines/postgres/dist/options/options.js',
+    tables: ['POSTGRES_OPTIONS']
+  },
+  {
     page: 'docs/sqlite.md',
     head: '| option of `sqlite(file, options)` | default | |',
     built: 'engines/sqlite/dist/options/options.js',

@@ -35,6 +35,7 @@ const PACKAGES = [
   'redis',
   'sqlite',
   'outbox',
+  'postgres',
   'cli',
   'console'
 ]

@@ -1,6 +1,11 @@
 /** `postgres()` creates the store, a value that is passed to services and clients. */
 import { connectedStore, joinedHeaders, type StoreEngine } from '@elysia-microservices/engine'
-import { checkText, type DatabaseSql, type TransactionSql, transactionOf } from '@elysia-microservices/outbox/database'
+import {
+  checkText,
+  type DatabaseSql,
+  type TransactionSql,
+  transactionOf
+} from '@elysia-microservices/outbox/database'
 import {
   checkPublishOptions,
   type EventStore,

@@ -7,16 +7,16 @@ import { migrate, postgres } from './index.ts'
 storeTests({
   name: 'postgres',
   title: 'PostgreSQL',
-  stores: postgres({ sql: drive((process.env['DRV'] as never) ?? MAIN_DRIVER, 'postgres://127.0.0.1:1/none').sql }).stores,
+  stores: postgres({ sql: drive(MAIN_DRIVER, 'postgres://127.0.0.1:1/none').sql }).stores,
   hasServer: true,
   async start() {
     const server = await PostgresServer.start()
     const url = await server.database()
-    const main = drive((process.env['DRV'] as never) ?? MAIN_DRIVER, url, 20)
+    const main = drive(MAIN_DRIVER, url, 20)
     await migrate(main.sql)
     const all = [main]
     const at = (port: number) => {
-      const driven = drive((process.env['DRV'] as never) ?? MAIN_DRIVER, url.replace(`:${server.port}/`, `:${port}/`), 5)
+      const driven = drive(MAIN_DRIVER, url.replace(`:${server.port}/`, `:${port}/`), 5)
       all.push(driven)
       return driven
     }

@@ -49,6 +49,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Kafka', 'kafka'),
       page('Durable events', 'durable-events'),
       page('Events in a file', 'sqlite'),
+      page('Events in PostgreSQL', 'postgres'),
       page('Outbox and inbox', 'outbox'),
       page('How to write an engine', 'engines')
     ]
@@ -93,6 +94,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('kafka', 'engines/kafka'),
       page('redis', 'engines/redis'),
       page('sqlite', 'engines/sqlite'),
+      page('postgres', 'engines/postgres'),
       page('outbox', 'packages/outbox'),
       page('telemetry', 'packages/telemetry'),
       page('workers', 'packages/workers'),

@@ -1,5 +1,5 @@
 /** The functions of the tables, as this package calls them: one statement for each method. */
-import { type Connection, type Database, type Row, inSchema } from '@elysia-microservices/outbox/database'
+import { type Connection, type Database, inSchema, type Row } from '@elysia-microservices/outbox/database'
 
 /** An event to be stored; every text is checked before. */
 export interface NewEvent {
@@ -43,7 +43,13 @@ export interface TakenRow {
 export interface Settling {
   readonly batch: string
   readonly left: readonly { position: string; letter: string; attempt: number; lock: string | null }[]
-  readonly back: readonly { position: string; letter: string; attempt: number; lock: string | null; delay: number }[]
+  readonly back: readonly {
+    position: string
+    letter: string
+    attempt: number
+    lock: string | null
+    delay: number
+  }[]
   readonly dead: readonly object[]
   /** Dead letters that were given back, and are done. */
   readonly over: readonly string[]
@@ -116,7 +122,7 @@ export class Tables {
     matcher: string | null,
     isOrdered: boolean,
     start: { readonly kind: string; readonly since?: Date; readonly after?: string }
-  ): Promise<{ readonly id: number; readonly ordered: boolean }> {
+  ): Promise<{ readonly id: number; readonly ordered: boolean; readonly skipped: number }> {
     // A new group begins behind what is stored now.
     for (let isMore = true; isMore; ) {
       const [row] = await this.query('select "elysia_microservices".advance(true) as more')
@@ -132,7 +138,7 @@ export class Tables {
       start.since?.toISOString() ?? null,
       start.after ?? null
     )
-    return { id: Number(row?.['id']), ordered: row?.['ordered'] === true }
+    return { id: Number(row?.['id']), ordered: row?.['ordered'] === true, skipped: Number(row?.['skipped']) }
   }
 
   async turn(

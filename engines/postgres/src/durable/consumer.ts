@@ -1,10 +1,17 @@
 /** One durable handler of a service in one process: its group in the database, and its events. */
-import { type Consumer, type ConsumerInit, figuresOf, storedMessage, whyTooOld } from '@elysia-microservices/engine'
+import {
+  type Consumer,
+  type ConsumerInit,
+  figuresOf,
+  storedMessage,
+  whyTooOld
+} from '@elysia-microservices/engine'
 import {
   type DurableFigures,
   DurableWorker,
   hasWildcards,
   OptionError,
+  skippedAtStart,
   systemClock
 } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
@@ -81,6 +88,7 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
         'options.durable.ordered',
         `The group '${group}' handles '${pattern}' already with ordered: ${joined.ordered}, and this service wants ordered: ${ordered}; let them agree, or give one another group`
       )
+    if (joined.skipped > 0) this.#init.logger.warn(skippedAtStart(group, pattern, joined.skipped))
     this.groupId = joined.id
     this.#turns.add(this)
   }

@@ -1,6 +1,6 @@
 /** Appends events to the log: those of one turn of the event loop together, one transaction after the other. */
 import type { Publisher, Store } from '@elysia-microservices/engine'
-import { EventRefusedError, nextTurn, NotStoredError } from '@elysia-microservices/transport/kit'
+import { EventRefusedError, NotStoredError, nextTurn } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { OutgoingRow } from './client-store.ts'
 
@@ -55,7 +55,9 @@ export class EventStore implements Store<OutgoingRow> {
       if (count === MOST_TOGETHER || (count > 0 && size > MOST_BYTES)) break
       count++
     }
-    return this.#waiting.splice(0, count).filter(({ number }) => this.#publisher.sentEvent(number) !== undefined)
+    return this.#waiting
+      .splice(0, count)
+      .filter(({ number }) => this.#publisher.sentEvent(number) !== undefined)
   }
 
   async #sendBatch(batch: readonly Numbered[]): Promise<void> {
@@ -69,7 +71,8 @@ export class EventStore implements Store<OutgoingRow> {
     } catch (error) {
       const refusal = refusalOf(error)
       if (refusal === undefined) return reach.failed(error)
-      for (const { number } of batch) this.#publisher.refused(number, refusal, refusal instanceof NotStoredError)
+      for (const { number } of batch)
+        this.#publisher.refused(number, refusal, refusal instanceof NotStoredError)
     }
   }
 }

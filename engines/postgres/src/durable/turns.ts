@@ -148,12 +148,20 @@ export class Turns {
       for (const [event, fate] of fates) if (!this.#fates.has(event)) this.#fates.set(event, fate)
       this.#written.unshift(...written)
       this.#isRunning = false
-      quietLog(this.#logger).warn('postgres turn', 'Events cannot be read from PostgreSQL; trying again', error)
+      quietLog(this.#logger).warn(
+        'postgres turn',
+        'Events cannot be read from PostgreSQL; trying again',
+        error
+      )
       connection.reach.failed(error)
     }
   }
 
-  #ask(connection: PostgresConnection, fates: readonly (readonly [TakenEvent, Fate])[], mayRest: boolean): Promise<Turn> {
+  #ask(
+    connection: PostgresConnection,
+    fates: readonly (readonly [TakenEvent, Fate])[],
+    mayRest: boolean
+  ): Promise<Turn> {
     const wanted = [...this.#takers.values()]
       .filter(({ room }) => room > 0 || mayRest)
       .map(({ groupId, room, isAlone }) => ({ id: groupId, most: Math.max(0, room), alone: isAlone }))
@@ -198,7 +206,8 @@ export class Turns {
     this.#batches.delete(id)
     batch.isLost = true
     const events = [...batch.left]
-    for (const taker of this.#takers.values()) taker.lost(events.filter(({ row }) => row.group === taker.groupId))
+    for (const taker of this.#takers.values())
+      taker.lost(events.filter(({ row }) => row.group === taker.groupId))
   }
 
   async #lookAfter({ tables }: PostgresConnection): Promise<void> {
@@ -210,7 +219,8 @@ export class Turns {
       for (const { id, lag, paused } of await tables.figures([...this.#takers.keys()]))
         this.#takers.get(id)?.setFigures(lag, paused)
     }
-    if (now - this.#prunedAt > PRUNED_EVERY && !(await tables.prune(maxAge, duplicateWindow))) this.#prunedAt = now
+    if (now - this.#prunedAt > PRUNED_EVERY && !(await tables.prune(maxAge, duplicateWindow)))
+      this.#prunedAt = now
   }
 
   #rest(next: number | null): void {
@@ -227,15 +237,17 @@ export class Turns {
       if (this.#connection !== connection || this.#isEnded) return
       setTimeout(() => this.#listen(connection), 1_000).unref()
     }
-    this.#endListening = tables.database.listen(`${tables.schema}_events`, () => this.wake(), again).catch((error) => {
-      quietLog(this.#logger).warn(
-        'postgres listen',
-        'PostgreSQL cannot tell of new events (LISTEN); they are looked for at intervals',
-        error
-      )
-      again()
-      return undefined
-    })
+    this.#endListening = tables.database
+      .listen(`${tables.schema}_events`, () => this.wake(), again)
+      .catch((error) => {
+        quietLog(this.#logger).warn(
+          'postgres listen',
+          'PostgreSQL cannot tell of new events (LISTEN); they are looked for at intervals',
+          error
+        )
+        again()
+        return undefined
+      })
   }
 
   /** Ends the turns, and gives back what this process has. */
@@ -274,7 +286,12 @@ function settlings(fates: readonly (readonly [TakenEvent, Fate])[]): Settling[] 
   }
   return [...batches].map(([batch, { back, dead, over }]) => ({
     batch: batch.id,
-    left: [...batch.left].map(({ row: { position, letter }, begun, lock }) => ({ position, letter, attempt: begun, lock })),
+    left: [...batch.left].map(({ row: { position, letter }, begun, lock }) => ({
+      position,
+      letter,
+      attempt: begun,
+      lock
+    })),
     back: back as Settling['back'],
     dead: dead as Settling['dead'],
     over: over as Settling['over']

@@ -1,7 +1,12 @@
 /** The options of `postgres()`. */
 import { checkWindow, STORAGE } from '@elysia-microservices/engine'
 import { checkSchema, type DatabaseSql } from '@elysia-microservices/outbox/database'
-import { type FromTable, mustBeMilliseconds, type OptionTable, readTable } from '@elysia-microservices/transport/kit'
+import {
+  type FromTable,
+  mustBeMilliseconds,
+  type OptionTable,
+  readTable
+} from '@elysia-microservices/transport/kit'
 
 /** Where and how events are kept in PostgreSQL. */
 export interface PostgresOptions<Sql extends DatabaseSql = DatabaseSql> {

@@ -291,11 +291,12 @@ $$;
 -- The group of a handler, which is created if it is missing. 'since' and 'after' are null unless the start says so.
 create function "elysia_microservices".join_group(
   group_name text, group_pattern text, group_matcher text, is_ordered boolean, start text, since timestamptz, after bigint
-) returns table (id integer, ordered boolean) language plpgsql as $$
+) returns table (id integer, ordered boolean, skipped bigint) language plpgsql as $$
 #variable_conflict use_column
 declare
   h "elysia_microservices".whole;
   at bigint;
+  count_skipped bigint := 0;
 begin
   if not exists (select from "elysia_microservices".grp where name = group_name and pattern = group_pattern) then
     -- The horizon stands still, so that totals and cursor fit together.
@@ -318,8 +319,12 @@ begin
           and not exists (select from "elysia_microservices".hole where hole.position = e.position))
       from (select coalesce(max(number), 0) as latest from "elysia_microservices".late) as l
       on conflict do nothing;
+    if found and start = 'new' then
+      select count(*) into count_skipped from "elysia_microservices".event as e
+        where case when group_matcher is null then pattern = group_pattern else pattern ~ group_matcher end;
+    end if;
   end if;
-  return query select g.id, g.ordered from "elysia_microservices".grp as g
+  return query select g.id, g.ordered, count_skipped from "elysia_microservices".grp as g
     where g.name = group_name and g.pattern = group_pattern;
 end
 $$;
@@ -341,6 +346,8 @@ declare
   keys text[] := '{}';
   passed bigint;
   number bigint;
+  latest bigint;
+  lates integer := 0;
   waiting integer := 0;
   batch_id bigint;
   at integer;
@@ -379,16 +386,21 @@ begin
   end if;
 
   -- Then those that were found late, and then the log up to the horizon.
+  select max(l.number) into latest from "elysia_microservices".late as l;
   for one in
     select * from (
       (select l.number, e.position, e.key from "elysia_microservices".late as l
         join "elysia_microservices".event as e on e.position = l.position
-        where l.number > g.late
+        where l.number > g.late and l.number <= latest
           and case when g.matcher is null then e.pattern = g.pattern else e.pattern ~ g.matcher end
         order by l.number limit most + 64)
     ) as lates
   loop
-    exit when room <= 0 or waiting >= 2000;
+    lates := lates + 1;
+    if room <= 0 or waiting >= 2000 then
+      lates := most + 64;
+      exit;
+    end if;
     number := one.number;
     passing := passing + 1;
     if one.key is not null and one.key = any (busy) then
@@ -402,6 +414,8 @@ begin
     attempts := attempts || 0;
     keys := array_append(keys, one.key);
   end loop;
+  -- There are no more that were found late.
+  if lates < most + 64 then number := latest; end if;
   if room > 0 and waiting < 2000 then
     most_rows := room + case when g.ordered then 64 else 0 end;
     for one in
@@ -434,7 +448,7 @@ begin
     -- There is nothing more up to the horizon.
     if rows_read < most_rows then passed := h; end if;
   end if;
-  if passing > 0 or passed > g.cursor then
+  if passing > 0 or passed > g.cursor or number > g.late then
     update "elysia_microservices".grp set cursor = greatest(cursor, coalesce(passed, cursor)),
       late = greatest(late, coalesce(number, late)), taken = grp.taken + passing where id = g.id;
   end if;

@@ -1,0 +1,255 @@
+/** The tables and functions: commits in any order, keys, processes that end, rights. */
+
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { databaseOf } from '@elysia-microservices/outbox/database'
+import {
+  DRIVERS,
+  type Driven,
+  drive,
+  MAIN_DRIVER,
+  PostgresServer
+} from '@elysia-microservices/outbox/testing'
+import { Log, until } from '@elysia-microservices/test-support'
+import { memory } from '@elysia-microservices/transport'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import pg from 'pg'
+import { Tables, type TakenRow } from './connection/tables.ts'
+import { migrate, type PostgresStore, postgres } from './index.ts'
+
+let server: PostgresServer
+before(async () => {
+  server = await PostgresServer.start()
+})
+after(() => server.stop())
+
+const cleanUps: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+})
+
+const { logger } = new Log()
+const calls = { ...memory(), name: 'calls' }
+
+/** A database with the tables. */
+async function database(
+  driver = MAIN_DRIVER
+): Promise<Driven & { readonly url: string; readonly tables: Tables }> {
+  const url = await server.database()
+  const driven = drive(driver, url)
+  cleanUps.push(() => driven.end())
+  await migrate(driven.sql)
+  return { ...driven, url, tables: new Tables(databaseOf(driven.sql), 'elysia_microservices') }
+}
+
+/** A transaction that stays open. */
+async function transaction(url: string, store: PostgresStore) {
+  const client = new pg.Client(url)
+  await client.connect()
+  cleanUps.push(() => client.end())
+  await client.query('begin')
+  return {
+    publish: (id: string, key?: string) =>
+      store.in(client).publish('e', id, { id, ...(key !== undefined && { key }) }),
+    end: (how: 'commit' | 'rollback') => client.query(how)
+  }
+}
+
+const idsOf = (taken: readonly TakenRow[]) => taken.map(({ id }) => id)
+
+describe('the log in PostgreSQL', () => {
+  it('loses no event whose transaction ends after those of later events, and waits for none', async () => {
+    const { url, sql, tables, query } = await database()
+    const store = postgres({ sql })
+    const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
+    const take = async () =>
+      idsOf((await tables.turn('p', 60_000, [], [{ id, most: 100, alone: false }], false)).taken)
+    const [slow, undone, quick] = [
+      await transaction(url, store),
+      await transaction(url, store),
+      await transaction(url, store)
+    ] as const
+    await slow.publish('slow')
+    await undone.publish('undone')
+    await quick.publish('quick')
+    await quick.end('commit')
+    assert.deepEqual(await take(), ['quick'])
+    assert.deepEqual(await take(), [])
+    await slow.end('commit')
+    await undone.end('rollback')
+    assert.deepEqual(await take(), ['slow'])
+    assert.deepEqual(await take(), [])
+    assert.deepEqual(await query('select * from elysia_microservices.hole'), [])
+    const [figures] = await tables.figures([id])
+    assert.equal(figures?.lag, 2)
+  })
+
+  it('gives a new group the events of transactions that end later, and of those before what its start says', async () => {
+    const { url, sql, tables } = await database()
+    const store = postgres({ sql })
+    const open = await transaction(url, store)
+    await open.publish('open')
+    await tables.store(
+      [{ pattern: 'e', id: 'before', key: undefined, headers: undefined, body: '{}', due: undefined }],
+      1_000
+    )
+    const all = await tables.join('all', 'e', null, false, { kind: 'all' })
+    const fresh = await tables.join('fresh', 'e', null, false, { kind: 'new' })
+    assert.deepEqual([all.skipped, fresh.skipped], [0, 1])
+    await open.end('commit')
+    const wanted = [all, fresh].map(({ id }) => ({ id, most: 100, alone: false }))
+    const { taken } = await tables.turn('p', 60_000, [], wanted, false)
+    const byGroup = (group: number) => idsOf(taken.filter((row) => row.group === group)).sort()
+    assert.deepEqual([byGroup(all.id), byGroup(fresh.id)], [['before', 'open'], ['open']])
+  })
+
+  it('gives the events of a process without signs of life to another one, with the runs that have begun', async () => {
+    const { tables, query } = await database()
+    const { id } = await tables.join('g', 'e', null, true, { kind: 'all' })
+    const event = { pattern: 'e', key: 'k', headers: undefined, body: '{}', due: undefined }
+    await tables.store(
+      ['a', 'b'].map((one) => ({ ...event, id: one })),
+      1_000
+    )
+    const wanted = [{ id, most: 100, alone: false }]
+    const first = await tables.turn('dead', 60_000, [], wanted, false)
+    assert.deepEqual(idsOf(first.taken), ['a', 'b'])
+    assert.deepEqual((await tables.turn('other', 60_000, [], wanted, false)).taken, [])
+    await query(
+      "update elysia_microservices.process set seen = seen - interval '2 minutes' where id = 'dead'"
+    )
+    const { taken } = await tables.turn('other', 60_000, [], wanted, false)
+    assert.deepEqual(
+      taken.map((row) => [row.id, row.attempt]),
+      [
+        ['a', 2],
+        ['b', 1]
+      ]
+    )
+    const batch = (first.taken[0] as TakenRow).batch
+    const { lost } = await tables.turn(
+      'dead',
+      60_000,
+      [{ batch, left: [], back: [], dead: [], over: [] }],
+      [],
+      false
+    )
+    assert.deepEqual(lost, [batch])
+  })
+
+  it('publishes an event of the future when it is due, once, and knows its id until then', async () => {
+    const { tables, query } = await database()
+    const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
+    const event = { pattern: 'e', id: 'a', key: 'k', headers: undefined, body: '{}' }
+    const due = Date.now() + 600_000
+    assert.deepEqual(await tables.store([{ ...event, due }], 1_000), [
+      { position: undefined, isDuplicate: false }
+    ])
+    assert.deepEqual(await tables.store([{ ...event, due: undefined }], 1_000), [
+      { position: undefined, isDuplicate: true }
+    ])
+    const wanted = [{ id, most: 100, alone: false }]
+    const { next, taken } = await tables.turn('p', 60_000, [], wanted, true)
+    assert.ok(next !== null && next > 500_000 && next <= 600_000)
+    assert.deepEqual(taken, [])
+    await query("update elysia_microservices.later set due = due - interval '1 hour'")
+    await tables.turn('p', 60_000, [], [], false)
+    const turns = [
+      await tables.turn('p', 60_000, [], wanted, false),
+      await tables.turn('p', 60_000, [], wanted, false)
+    ]
+    assert.deepEqual(
+      turns.map((turn) => idsOf(turn.taken)),
+      [['a'], []]
+    )
+    assert.deepEqual(await query('select * from elysia_microservices.later'), [])
+  })
+
+  it('finds what is next by an index', async () => {
+    const { query } = await database()
+    const plan = await query(
+      `explain select position from elysia_microservices.event where pattern = 'e' and position > 5 and position <= 9 order by position limit 3`
+    )
+    assert.match(JSON.stringify(plan), /event_of_pattern/)
+  })
+})
+
+for (const driver of DRIVERS)
+  describe(`events in PostgreSQL with ${driver}`, () => {
+    it('are handled if the transaction in which they are published is committed, and in the order of their key', async () => {
+      const { sql, begin } = await database(driver)
+      const store = postgres({ sql })
+      const seen: unknown[] = []
+      for (const _ of [1, 2]) {
+        const service = microservice({ transport: calls, store, name: 'both', logger }).event(
+          'e',
+          ({ data, headers }: Message) => void seen.push([data, headers['x']]),
+          { durable: { ordered: true, start: 'all' } }
+        )
+        await service.listen()
+        cleanUps.push(() => service.stop())
+      }
+      const publish = (n: number, fails: boolean) =>
+        begin(async (tx) => {
+          await store.in(tx).publish('e', n, { key: 'k', headers: { x: 'y' } })
+          if (fails) throw new Error('undone')
+        }).catch(() => {})
+      for (let n = 0; n < 20; n++) await publish(n, n % 3 === 0)
+      const expected = Array.from({ length: 20 }, (_, n) => n).filter((n) => n % 3 !== 0)
+      await until('All have come', () => seen.length >= expected.length)
+      assert.deepEqual(
+        seen,
+        expected.map((n) => [n, 'y'])
+      )
+    })
+
+    it('are refused outside of a transaction, and before the database sees what it cannot store', async () => {
+      const { sql, begin, outside } = await database(driver)
+      const store = postgres({ sql })
+      const given = (await outside()) as never
+      await assert.rejects(store.in(given).publish('e', 1), { name: 'OptionError' })
+      await begin(async (tx) => {
+        await assert.rejects(store.in(tx).publish('e', 1, { key: 'a\u0000' }), { name: 'OptionError' })
+        await assert.rejects(store.in(tx).publish('x'.repeat(2_000), 1), { name: 'OptionError' })
+        assert.equal((await store.in(tx).publish('e', 1)).position, '1')
+      })
+    })
+  })
+
+describe('a service over PostgreSQL', () => {
+  it('is refused without the tables, and says how they are made', async () => {
+    const driven = drive(MAIN_DRIVER, await server.database())
+    cleanUps.push(() => driven.end())
+    const client = connect({ transport: calls, store: postgres({ sql: driven.sql, schema: 'mine' }), logger })
+    cleanUps.push(() => client.close())
+    await assert.rejects(client.publish('e', 1), {
+      name: 'OptionError',
+      message: "The schema mine has no tables of events; create them: await migrate(sql, { schema: 'mine' })"
+    })
+  })
+
+  it('publishes with the rights of a publisher alone, which reads no event', async () => {
+    const { url, sql, query } = await database()
+    await query(`do $$ begin
+      if not exists (select from pg_roles where rolname = 'publisher') then create role publisher login; end if;
+    end $$`)
+    for (const right of [
+      'usage on schema elysia_microservices',
+      'select, insert, update on elysia_microservices.recent',
+      'insert on elysia_microservices.event',
+      'select, insert on elysia_microservices.later',
+      'select on elysia_microservices.process',
+      'usage on sequence elysia_microservices.event_position'
+    ])
+      await query(`grant ${right} to publisher`)
+    const client = new pg.Client(url.replace('postgres:password@', 'publisher:password@'))
+    await client.connect()
+    cleanUps.push(() => client.end())
+    await client.query('begin')
+    const { position } = await postgres({ sql }).in(client).publish('e', 1, { key: 'k' })
+    await client.query('commit')
+    assert.equal(position, '1')
+    await assert.rejects(client.query('select * from elysia_microservices.event'), /permission denied/)
+  })
+})
