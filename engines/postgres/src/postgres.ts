@@ -47,17 +47,17 @@ export interface PostgresStore extends EventStore {
 }
 
 /**
- * Keeps durable events in PostgreSQL (14 or later), over the connections of the user's own `sql`. `migrate(sql)` creates
+ * Keeps durable events in PostgreSQL (14 or later), over the connections of the user's own `sql`. `migrateEvents(sql)` creates
  * the tables.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
- * import { migrate, postgres } from '@elysia-microservices/postgres'
+ * import { migrateEvents, postgres } from '@elysia-microservices/postgres'
  * import { memory, microservice } from 'elysia-microservices'
  * import pg from 'pg'
  *
  * const sql = new pg.Pool({ connectionString: 'postgres://localhost/shop' })
- * await migrate(sql)
+ * await migrateEvents(sql)
  * await microservice({ name: 'billing', transport: memory(), store: postgres({ sql }) })
  *   .event('orders.placed', ({ data }) => console.log(data), { durable: true })
  *   .listen()

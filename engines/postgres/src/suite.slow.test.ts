@@ -2,7 +2,7 @@
 import { storeTests } from '@elysia-microservices/engine-tests'
 import { drive, MAIN_DRIVER, PostgresServer } from '@elysia-microservices/outbox/testing'
 import { Link } from '@elysia-microservices/test-support'
-import { migrate, postgres } from './index.ts'
+import { migrateEvents, postgres } from './index.ts'
 
 storeTests({
   name: 'postgres',
@@ -13,7 +13,7 @@ storeTests({
     const server = await PostgresServer.start()
     const url = await server.database()
     const main = drive(MAIN_DRIVER, url, 20)
-    await migrate(main.sql)
+    await migrateEvents(main.sql)
     const all = [main]
     const at = (port: number) => {
       const driven = drive(MAIN_DRIVER, url.replace(`:${server.port}/`, `:${port}/`), 5)

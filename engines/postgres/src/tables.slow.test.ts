@@ -16,7 +16,7 @@ import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
 import { Tables, type TakenRow } from './connection/tables.ts'
-import { migrate, type PostgresStore, postgres } from './index.ts'
+import { migrateEvents, type PostgresStore, postgres } from './index.ts'
 
 let server: PostgresServer
 before(async () => {
@@ -39,7 +39,7 @@ async function database(
   const url = await server.database()
   const driven = drive(driver, url)
   cleanUps.push(() => driven.end())
-  await migrate(driven.sql)
+  await migrateEvents(driven.sql)
   return { ...driven, url, tables: new Tables(databaseOf(driven.sql), 'elysia_microservices') }
 }
 
@@ -225,7 +225,8 @@ describe('a service over PostgreSQL', () => {
     cleanUps.push(() => client.close())
     await assert.rejects(client.publish('e', 1), {
       name: 'OptionError',
-      message: "The schema mine has no tables of events; create them: await migrate(sql, { schema: 'mine' })"
+      message:
+        "The schema mine has no tables of events; create them: await migrateEvents(sql, { schema: 'mine' })"
     })
   })
 

@@ -33,7 +33,7 @@ export class PostgresConnection {
     if (row?.['found'] !== true)
       throw new OptionError(
         'options.schema',
-        `The schema ${schema} has no tables of events; create them: await migrate(sql${schema === 'elysia_microservices' ? '' : `, { schema: '${schema}' }`})`
+        `The schema ${schema} has no tables of events; create them: await migrateEvents(sql${schema === 'elysia_microservices' ? '' : `, { schema: '${schema}' }`})`
       )
     return new PostgresConnection(tables, listener)
   }

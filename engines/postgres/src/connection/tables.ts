@@ -39,7 +39,7 @@ export interface TakenRow {
   readonly vanished?: true
 }
 
-/** What is written of the events of one batch. */
+/** The fates of the events of one batch. */
 export interface Settling {
   readonly batch: string
   readonly left: readonly { position: string; letter: string; attempt: number; lock: string | null }[]

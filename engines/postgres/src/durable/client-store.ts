@@ -4,21 +4,16 @@ import {
   type EventContent,
   type EventHead,
   joinedHeaders,
-  type OutgoingEvent,
   PublishingStore,
   unknownGroup
 } from '@elysia-microservices/engine'
 import { checkText } from '@elysia-microservices/outbox/database'
 import type { DeadLetters } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
-import type { NewEvent, Tables } from '../connection/tables.ts'
+import type { Tables } from '../connection/tables.ts'
 import { PostgresDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
-
-/** An event to be stored. */
-export interface OutgoingRow extends OutgoingEvent {
-  readonly row: NewEvent
-}
+import type { OutgoingRow } from './outgoing.ts'
 
 /** Publishes and manages stored events. */
 export class PostgresClientStore extends PublishingStore<PostgresConnection, OutgoingRow> {

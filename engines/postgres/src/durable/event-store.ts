@@ -2,7 +2,7 @@
 import type { Publisher, Store } from '@elysia-microservices/engine'
 import { EventRefusedError, NotStoredError, nextTurn } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
-import type { OutgoingRow } from './client-store.ts'
+import type { OutgoingRow } from './outgoing.ts'
 
 /** The largest event in bytes. */
 const MAX_EVENT = 16 * 1024 * 1024

@@ -1,4 +1,4 @@
-/** `migrate()`: creates the tables. */
+/** `migrateEvents()`: creates the tables. */
 import { type DatabaseSql, runMigrations, type SchemaOptions } from '@elysia-microservices/outbox/database'
 import { MIGRATIONS } from './migrations.ts'
 
@@ -8,6 +8,6 @@ import { MIGRATIONS } from './migrations.ts'
  * @throws {OptionError} `sql` or an option is invalid
  * @throws {ConnectionError} PostgreSQL cannot be reached
  */
-export function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Promise<void> {
+export function migrateEvents(sql: DatabaseSql, options: SchemaOptions = {}): Promise<void> {
   return runMigrations(sql, options, MIGRATIONS)
 }
