@@ -56,14 +56,15 @@ export class HubEvents {
     return [stored.position, false]
   }
 
-  /** @returns whether the group is paused */
-  join(member: Member, wanted: Wanted): boolean {
+  /** @returns whether the group is paused, and how many stored events it does not get because it is new */
+  join(member: Member, wanted: Wanted): readonly [isPaused: boolean, skipped: number] {
     const key = `${wanted.group} ${wanted.pattern}`
     let group = this.#groups.get(key)
+    let skipped = 0
     if (group === undefined) {
-      const waiting = this.#log
-        .filter((one) => routeMatches(wanted.pattern, one.address) && isWanted(one, wanted.start))
-        .map((one) => ({ ...one }))
+      const stored = this.#log.filter((one) => routeMatches(wanted.pattern, one.address))
+      const waiting = stored.filter((one) => isWanted(one, wanted.start)).map((one) => ({ ...one }))
+      if (wanted.start === 'new') skipped = stored.length
       group = { ...wanted, waiting, pausing: 0, isPaused: this.#isPaused(wanted.group), members: new Map() }
       this.#groups.set(key, group)
     }
@@ -72,7 +73,7 @@ export class HubEvents {
     group.members.set(member, { has: new Map(), isLeaving: false })
     // Its answer comes first.
     setImmediate(() => this.#deliver(group))
-    return group.isPaused
+    return [group.isPaused, skipped]
   }
 
   /** Stored events of the member's group that are not done. */

@@ -26,6 +26,7 @@ import {
   OptionError,
   STORES_EVERYTHING,
   type StoringTransport,
+  skippedAtStart,
   systemClock
 } from '@elysia-microservices/transport/kit'
 import { engineAt, type HubCarrier, hub } from './hub-engine.ts'
@@ -248,7 +249,7 @@ class HubConsumer implements Consumer<HubCarrier> {
 
   async #join(): Promise<void> {
     const carrier = this.#carrier as HubCarrier
-    const { group, pattern, route } = this.#init
+    const { group, pattern, route, logger } = this.#init
     const { ordered, concurrency, start } = route.durable
     const wanted: Wanted = { group, pattern, ordered, start: startOf(start) }
     const number = carrier.consume({
@@ -258,7 +259,9 @@ class HubConsumer implements Consumer<HubCarrier> {
     this.#number = number
     const room = ordered ? MOST_IN_ORDER : concurrency
     try {
-      this.#pause((await carrier.ask('join', number, wanted, room)) === true)
+      const [isPaused, skipped] = (await carrier.ask('join', number, wanted, room)) as [boolean, number]
+      if (skipped > 0) logger.warn(skippedAtStart(group, pattern, skipped))
+      this.#pause(isPaused)
     } catch (error) {
       throw new OptionError('options.durable', (error as Error).message)
     }
