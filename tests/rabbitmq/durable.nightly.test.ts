@@ -292,6 +292,8 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       cleanUps.push(() => caller.close())
       assert.equal(await caller.request('answers.echo', 1), 1)
       const channel = await setup.driver.createChannel()
+      // The inbox of the client of all tests is bound to this exchange, and stays without answers.
+      cleanUps.push(() => setup.connectAgain())
       await channel.deleteExchange('_elysia.inboxes')
       // The answer is published to an exchange that does not exist.
       await assert.rejects(caller.request('answers.echo', 2, { timeout: 500 }))

@@ -17,6 +17,16 @@ export class RabbitmqSetup {
   readonly log = new Log()
   /** Functions that run after each test, the last one first. */
   readonly cleanUps: (() => Promise<unknown>)[] = []
+
+  /** Gives the tests a new client in place of one that a test has made useless. */
+  async connectAgain(): Promise<void> {
+    await this.client.close()
+    this.connect()
+  }
+
+  connect(): void {
+    this.client = connect({ transport: rabbitmq({ url: this.server.url }), logger: this.log.logger })
+  }
 }
 
 /** Sets up the tests of the `describe` in which it is called. */
@@ -26,7 +36,7 @@ export function rabbitmqForEach(): RabbitmqSetup {
   before(async () => {
     setup.server = await sharedRabbitmq()
     setup.driver = await connectDriver(setup.server.url)
-    setup.client = connect({ transport: rabbitmq({ url: setup.server.url }), logger: log.logger })
+    setup.connect()
   })
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
