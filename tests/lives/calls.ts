@@ -1,6 +1,6 @@
 /** The calls and events of a life, each written down with its outcome. */
 import type { UntypedStoringClient } from 'elysia-microservices/client'
-import { answerTo, MOST_VALUES, type Payload } from './handlers.ts'
+import { answerTo, MOST_VALUES, type Payload, textOf } from './handlers.ts'
 import type { Ledger } from './ledger.ts'
 import type { Step } from './plan.ts'
 import { type World, wait } from './world.ts'
@@ -195,5 +195,5 @@ export class Calls {
 function filled({ size }: { readonly size: number }): {
   readonly fill?: string
 } {
-  return size === 0 ? {} : { fill: 'x'.repeat(size) }
+  return size === 0 ? {} : { fill: textOf(size) }
 }

@@ -33,7 +33,16 @@ export interface Service extends Pick<ReturnType<typeof serviceOf>, 'stop' | 'st
 }
 
 /** The answer of a request. */
-export const answerTo = (id: string, size: number) => (size === 0 ? id : `${id}${'y'.repeat(size)}`)
+export const answerTo = (id: string, size: number) => (size === 0 ? id : `${id}${textOf(size)}`)
+
+const texts = new Map<number, string>()
+
+/** A text of some size; it is made once, because copying takes most of the time of some lives. */
+export function textOf(size: number): string {
+  const text = texts.get(size) ?? 'x'.repeat(size)
+  texts.set(size, text)
+  return text
+}
 
 const answer = ({ id, fill }: Payload) => answerTo(id, fill?.length ?? 0)
 

@@ -163,7 +163,7 @@ export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wis
   const carrier = random.of(carriers)
   const isSocket = SOCKETS.has(carrier)
   const isRSocket = RSOCKETS.has(carrier)
-  const isLimited = isSocket && random.chance(0.4)
+  const isLimited = isSocket && random.chance(0.5)
   const config: Config = {
     carrier,
     clients: random.between(1, 3),
@@ -172,7 +172,7 @@ export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wis
     connections: isSocket && random.chance(0.3) ? 2 : 1,
     delay: random.of([0, 1, 5, 30]),
     resume: isRSocket && random.chance(0.5),
-    lease: isRSocket && random.chance(0.4),
+    lease: isRSocket && random.chance(0.5),
     inFlight: isLimited && carrier !== 'websocket' && random.chance(0.5) ? random.between(2, 12) : 0,
     inFlightPerConnection: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
     timeout: random.of([0, 500, 2_000, 30_000]),
@@ -203,18 +203,16 @@ function stepOf(random: Random, config: Config, worst: Worst, within?: number): 
         RSOCKETS.has(config.carrier) ? 'back' : 'echo'
       ] as const),
       takes: random.between(0, random.of([5, 100, 3_000])),
-      times: random.of([1, 1, 4, 30]),
       idempotent: random.chance(0.3),
-      size: random.of(sizes),
+      ...timesOf(random, [1, 1, 4, 30], sizes),
       abort: random.chance(0.2) ? random.between(1, 300) : 0
     }),
     () => ({
       at,
       do: 'emit',
       client,
-      times: random.of([1, 3, 20, 80]),
       takes: random.of([0, 0, 1, 20]),
-      size: random.of(sizes)
+      ...timesOf(random, [1, 3, 20, 80], sizes)
     }),
     () => ({
       at,
@@ -233,9 +231,8 @@ function stepOf(random: Random, config: Config, worst: Worst, within?: number): 
       do: 'channel',
       client,
       to: random.of(['total', 'relay'] as const),
-      values: random.of([0, 1, 8, 300]),
       pause: random.of([0, 0, 1, 30]),
-      size: random.of(sizes)
+      ...valuesOf(random, sizes)
     }))
   if (STORES.has(config.carrier)) {
     const publish = (): Step => ({
@@ -256,6 +253,18 @@ function stepOf(random: Random, config: Config, worst: Worst, within?: number): 
   const acts = actsOf(random, config, at, client)
   const losses = worst === 'acts' ? [] : lossesOf(random, config, at, client)
   return random.of([...acts, ...losses])()
+}
+
+/** How often something happens, and the size of its data: what is large happens a few times, because copying takes long. */
+function timesOf(random: Random, often: readonly number[], sizes: readonly number[]) {
+  const size = random.of(sizes)
+  const times = random.of(often)
+  return { times: size < LARGE ? times : Math.min(times, 4), size }
+}
+
+function valuesOf(random: Random, sizes: readonly number[]) {
+  const { times: values, size } = timesOf(random, [0, 1, 8, 300], sizes)
+  return { values, size }
 }
 
 /** Acts of operators, after which nothing that was stored may be lost, or run twice. */
@@ -336,7 +345,8 @@ function lossesOf(random: Random, config: Config, at: number, client: number): r
 }
 
 /** Characters of data: most are short, and some need several frames, or parts of a message over an engine. */
-const SIZES = [...Array<number>(16).fill(0), 2_000, 2_000, 40_000, 400_000]
+const SIZES = [...Array<number>(27).fill(0), 2_000, 2_000, 40_000, 400_000]
+const LARGE = 40_000
 const SMALL_SIZES = [0, 0, 0, 0, 2_000]
 /** Milliseconds for which the connection of one end is lost: also longer than signs of life are waited for. */
 const AWAY = [1, 100, 2_000, 2_000, 60_000] as const
