@@ -86,7 +86,7 @@ export class Life {
   async run(): Promise<void> {
     const { config, steps } = this.#plan
     const isPassing = this.#watched()
-    await this.#until(this.#begin(), 10_000, 'the services did not begin to listen')
+    await this.#until(this.#begin(), 60_000, 'the services did not begin to listen')
     let next = 0
     while (next < steps.length) {
       const step = steps[next++] as Step

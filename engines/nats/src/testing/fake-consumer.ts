@@ -141,10 +141,11 @@ export class FakeConsumer {
   }
 
   /** A message was deleted. */
-  lost(sequence: number): void {
+  lost(sequence: number, subject: string): void {
     const pending = this.#pending.get(sequence)
     if (pending !== undefined) this.#forget(sequence, pending)
-    else if (sequence >= this.#next) this.#undelivered = Math.max(0, this.#undelivered - 1)
+    else if (sequence >= this.#next && this.#matches(subject))
+      this.#undelivered = Math.max(0, this.#undelivered - 1)
   }
 
   // ── requests ─────────────────────────────────────────────────────────────────────────────────────────

@@ -135,7 +135,7 @@ export class FakeStream {
     if (found === undefined) throw refusal(400, 10_043, `no message found with sequence ${sequence}`)
     this.#kept.delete(sequence)
     this.#bytes -= found.data.length + (found.headers === undefined ? 0 : sizeOfHeaders(found.headers))
-    for (const consumer of this.consumers.values()) consumer.lost(sequence)
+    for (const consumer of this.consumers.values()) consumer.lost(sequence, found.subject)
     return true
   }
 
