@@ -30,4 +30,13 @@ describe('the headers of a message', () => {
     assert.deepEqual(headersOf({ 'elysia-timeout': '5', a: '1', 'elysia-x': 'y' }), { a: '1' })
     assert.deepEqual(headersOf({ 'elysia-x': 'y' }), {})
   })
+
+  it('nor are those in metadata, which is otherwise as it was sent', () => {
+    const metadataOf = (metadata: unknown) =>
+      new IncomingMessage({ transport: 'x', kind: 'event', pattern: 'p', route: 'p', data: 1, metadata })
+        .metadata
+    assert.deepEqual(metadataOf({ 'elysia-x': 'y', a: { b: 1 } }), { a: { b: 1 } })
+    for (const sent of [{ a: { b: 1 } }, ['elysia-x'], 'elysia-x', new Uint8Array(2), null, 5, undefined])
+      assert.equal(metadataOf(sent), sent)
+  })
 })

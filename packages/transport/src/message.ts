@@ -149,8 +149,16 @@ export class IncomingMessage<Data = unknown> {
     this.#expires = timeout === undefined ? 0 : (init.arrivedAt ?? performance.now()) + timeout
   }
 
-  /** The metadata that was sent with the data, unchanged; `undefined` if there is none. See `headers`. */
+  /**
+   * The metadata that was sent with the data; `undefined` if there is none. Unchanged, but for fields whose names belong
+   * to this library (`elysia-…`), which are left out. See `headers`.
+   */
   get metadata(): unknown {
+    return withoutOwn(this.#sent)
+  }
+
+  /** The metadata with the fields of this library: what callers tell by options of a call is read from here. */
+  get #sent(): unknown {
     const { stored, metadata } = this.#init
     return stored === undefined ? metadata : stored.metadata
   }
@@ -181,7 +189,7 @@ export class IncomingMessage<Data = unknown> {
    * belong to this library (`elysia-…`), are left out.
    */
   get headers(): MessageHeaders {
-    return headersIn(this.metadata)
+    return headersIn(this.#sent)
   }
 
   /** Milliseconds left of `timeout`, 0 if it has passed; `undefined` if the caller sets no limit. */
@@ -218,6 +226,15 @@ export class IncomingMessage<Data = unknown> {
     this.#abortedWith = logger
     this.#aborter?.abort()
   }
+}
+
+/** Metadata without the fields whose names belong to this library. */
+function withoutOwn(metadata: unknown): unknown {
+  if (typeof metadata !== 'object' || metadata === null || ArrayBuffer.isView(metadata)) return metadata
+  for (const name in metadata)
+    if (name.startsWith(RESERVED_PREFIX))
+      return Object.fromEntries(Object.entries(metadata).filter(([one]) => !one.startsWith(RESERVED_PREFIX)))
+  return metadata
 }
 
 /** Reads the headers in metadata. A caller that uses Nest may write any value into the metadata of a packet. */

@@ -10,7 +10,7 @@ import {
 import { requestHead, requestPacket, toJson } from '@elysia-microservices/transport/nest'
 import { type Addressing, addressOfCall } from '../address.ts'
 import type { CarriedHeaders, Engine } from '../carrier.ts'
-import { checkHeaders } from '../headers.ts'
+import { checkHeaders, checkRecord } from '../headers.ts'
 
 /** The message of a call or event, with its address. */
 export interface OutgoingCall {
@@ -52,6 +52,7 @@ export class CallWriter {
     const { address, head } = this.#placeOf(call)
     const record = this.#engine.recordOf?.(call.data)
     const data = record === undefined ? call.data : record.data
+    if (record?.headers !== undefined) checkRecord(record.headers)
     const headers = mergedHeaders(record?.headers, call.headers)
     if (headers !== undefined) checkHeaders(this.#engine, headers)
     const input = typeof data === 'object' && data !== null && isStream(data) ? data : undefined

@@ -19,6 +19,7 @@ it('a request is given up when its caller stops waiting, though no word of the c
     transport: 'test',
     kind: 'request',
     pattern: 'p',
+    route: 'p',
     data: undefined,
     timeout: 5
   })

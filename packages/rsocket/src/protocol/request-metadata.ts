@@ -122,7 +122,8 @@ export function parseComposite(metadata: Uint8Array): RequestMetadata {
       const headers = readHeaders(content)
       result.timeout = numberOf(headers[TIMEOUT])
       result.window = numberOf(headers[WINDOW]) || undefined
-      for (const name in headers) if (name.startsWith(RESERVED_PREFIX)) delete headers[name]
+      delete headers[TIMEOUT]
+      delete headers[WINDOW]
       // A message has no headers because of the window or the timeout.
       const isOurs = result.window !== undefined || result.timeout !== undefined
       if (!isOurs || Object.keys(headers).length > 0) result.headers = Object.freeze(headers)
