@@ -83,3 +83,31 @@ export interface RunningEngine {
   /** Ends the engine, and deletes all that it has stored. */
   close(): Promise<void>
 }
+
+/** A server inside the process: a fake of a driver. */
+export interface FakeServer {
+  readonly port: number
+  stop(): void
+  start(): void
+  suspend(): void
+  resume(): void
+  detour(port: number): { readonly port: number; stop(): void }
+}
+
+/** A fake as a running engine. @param transport makes the transport over the fake */
+export function overFake(server: FakeServer, transport: RunningEngine['transport']): RunningEngine {
+  return {
+    port: server.port,
+    transport,
+    stop: async () => server.stop(),
+    start: async () => server.start(),
+    suspend: () => server.suspend(),
+    resume: () => server.resume(),
+    // The next ports may be those of further brokers.
+    async detour(port = server.port + 100) {
+      const detour = server.detour(port)
+      return { port, stop: async () => detour.stop() }
+    },
+    close: async () => server.stop()
+  }
+}

@@ -15,6 +15,8 @@ export {
   detourTo,
   type EngineOptions,
   type EngineUnderTest,
+  type FakeServer,
+  overFake,
   type RunningEngine
 } from './engine-under-test.ts'
 export { type CaseOf, casesOfRestarts, casesOver, has, NEEDS, type Need } from './needs.ts'

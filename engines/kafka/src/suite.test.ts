@@ -1,5 +1,5 @@
 /** The suite of the seam over brokers inside the process; tests/engines runs it over Kafka. */
-import { engineTests } from '@elysia-microservices/engine-tests'
+import { engineTests, overFake } from '@elysia-microservices/engine-tests'
 import { kafka, kafkaBy } from './kafka.ts'
 import { FakeCluster } from './testing/fake-cluster.ts'
 
@@ -19,19 +19,8 @@ engineTests({
         : "it is not a valid name of a topic; use letters, digits, '.', '_' and '-'",
   async start() {
     const server = new FakeCluster({ heartbeatInterval: 50 })
-    return {
-      port: server.port,
-      transport: ({ port = server.port } = {}) =>
-        kafkaBy(server.driver, { url: [`127.0.0.1:${port}`], advertised: false, partitions: 1 }),
-      stop: async () => server.stop(),
-      start: async () => server.start(),
-      suspend: () => server.suspend(),
-      resume: () => server.resume(),
-      async detour(port = 9_192) {
-        const detour = server.detour(port)
-        return { port, stop: async () => detour.stop() }
-      },
-      close: async () => server.stop()
-    }
+    return overFake(server, ({ port = server.port } = {}) =>
+      kafkaBy(server.driver, { url: [`127.0.0.1:${port}`], advertised: false, partitions: 1 })
+    )
   }
 })

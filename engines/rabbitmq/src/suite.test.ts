@@ -1,5 +1,5 @@
 /** The suite of the seam over a server inside the process; tests/engines runs it over RabbitMQ. */
-import { engineTests } from '@elysia-microservices/engine-tests'
+import { engineTests, overFake } from '@elysia-microservices/engine-tests'
 import { rabbitmq, rabbitmqBy } from './rabbitmq.ts'
 import { FakeRabbitServer } from './testing/fake-server.ts'
 
@@ -16,19 +16,8 @@ engineTests({
       : undefined,
   async start() {
     const server = new FakeRabbitServer()
-    return {
-      port: server.port,
-      transport: ({ port = server.port, queue } = {}) =>
-        rabbitmqBy(server.driver, { url: `amqp://127.0.0.1:${port}`, nest: { queue } }),
-      stop: async () => server.stop(),
-      start: async () => server.start(),
-      suspend: () => server.suspend(),
-      resume: () => server.resume(),
-      async detour(port = 5_673) {
-        const detour = server.detour(port)
-        return { port, stop: async () => detour.stop() }
-      },
-      close: async () => server.stop()
-    }
+    return overFake(server, ({ port = server.port, queue } = {}) =>
+      rabbitmqBy(server.driver, { url: `amqp://127.0.0.1:${port}`, nest: { queue } })
+    )
   }
 })

@@ -1,5 +1,5 @@
 /** The suite of the seam over a server inside the process; tests/engines runs it over redis-server. */
-import { engineTests } from '@elysia-microservices/engine-tests'
+import { engineTests, overFake } from '@elysia-microservices/engine-tests'
 import { redis, redisBy } from './redis.ts'
 import { FakeRedisServer } from './testing/fake-server.ts'
 
@@ -11,19 +11,8 @@ engineTests({
   hasServer: true,
   async start() {
     const server = new FakeRedisServer()
-    return {
-      port: server.port,
-      transport: ({ port = server.port, ackWait = 1_000 } = {}) =>
-        redisBy(server.driver, { url: `redis://127.0.0.1:${port}`, durable: { ackWait } }),
-      stop: async () => server.stop(),
-      start: async () => server.start(),
-      suspend: () => server.suspend(),
-      resume: () => server.resume(),
-      async detour(port = 6_380) {
-        const detour = server.detour(port)
-        return { port, stop: async () => detour.stop() }
-      },
-      close: async () => server.stop()
-    }
+    return overFake(server, ({ port = server.port, ackWait = 1_000 } = {}) =>
+      redisBy(server.driver, { url: `redis://127.0.0.1:${port}`, durable: { ackWait } })
+    )
   }
 })

@@ -3,6 +3,7 @@
  * faults of one. It answers in later turns of the event loop, in the order of what it receives.
  * `driver-cases.ts` compares it with real servers.
  */
+import { FakeServer, refusedAt } from '@elysia-microservices/engine/testing'
 import type { Driver, DriverConnection, DriverListener, Packet } from '../driver.ts'
 import type { CheckedOptions, MqttServer } from '../options/options.ts'
 
@@ -19,9 +20,7 @@ interface Subscription {
 
 type Told = (isHeard: boolean, refusal: Error | undefined) => void
 
-export class FakeMqttServer {
-  /** The port by which transports name this server. */
-  readonly port: number
+export class FakeMqttServer extends FakeServer<FakeConnection> {
   /** Topics and filters that nobody may use. */
   readonly forbidden = new Set<string>()
   /** Accepts subscriptions, and delivers nothing, as some servers do for users without the right. */
@@ -29,50 +28,12 @@ export class FakeMqttServer {
   /** Sends what is retained also to shared subscriptions, as mosquitto does. */
   keepsForGroups = false
   readonly driver: Driver = { connect: (...args) => this.#connect(...args) }
-  readonly #connections = new Set<FakeConnection>()
   readonly #retained = new Map<string, Packet>()
   /** Counts the messages of each shared subscription, so that its members take turns. */
   readonly #turns = new Map<string, number>()
-  /** Other ports that lead here. */
-  readonly #detours = new Set<number>()
-  #isUp = true
-  #isSuspended = false
-  #waiting: (() => void)[] = []
-  #isWorking = false
 
   constructor(port = 1883) {
-    this.port = port
-  }
-
-  /** Ends at once: all connections are lost. What is retained stays. */
-  stop(): void {
-    this.#isUp = false
-    this.#waiting = []
-    for (const connection of [...this.#connections]) connection.drop()
-  }
-
-  start(): void {
-    this.#isUp = true
-  }
-
-  /** Connections stay, but nothing moves. */
-  suspend(): void {
-    this.#isSuspended = true
-  }
-
-  resume(): void {
-    this.#isSuspended = false
-    this.#work()
-  }
-
-  /** Another port that leads here until it is stopped, which loses the connections over it. */
-  detour(port: number): { readonly port: number; stop(): void } {
-    this.#detours.add(port)
-    const stop = () => {
-      this.#detours.delete(port)
-      for (const connection of [...this.#connections]) if (connection.port === port) connection.drop()
-    }
-    return { port, stop }
+    super(port)
   }
 
   async #connect(
@@ -82,28 +43,11 @@ export class FakeMqttServer {
     listener: DriverListener
   ): Promise<DriverConnection> {
     await new Promise(setImmediate)
-    if (!this.#isUp || (port !== this.port && !this.#detours.has(port)))
-      throw Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
-    for (const other of this.#connections) if (other.clientId === clientId) other.drop(TAKEN_OVER)
+    if (!this.leads(port)) throw refusedAt(port)
+    for (const other of this.connections) if (other.clientId === clientId) other.drop(TAKEN_OVER)
     const connection = new FakeConnection(this, clientId, port, listener, options.will)
-    this.#connections.add(connection)
+    this.connections.add(connection)
     return connection
-  }
-
-  /** Runs commands in their order, in a later turn. */
-  later(command: () => void): void {
-    this.#waiting.push(command)
-    this.#work()
-  }
-
-  #work(): void {
-    if (this.#isWorking || this.#isSuspended) return
-    this.#isWorking = true
-    setImmediate(() => {
-      this.#isWorking = false
-      if (this.#isSuspended) return
-      for (const command of this.#waiting.splice(0)) command()
-    })
   }
 
   /** Delivers a message. @returns whether somebody has subscribed to its topic */
@@ -113,7 +57,7 @@ export class FakeMqttServer {
     else if (retain) this.#retained.set(topic, packet)
     const groups = new Map<string, [FakeConnection, Subscription][]>()
     let isHeard = false
-    for (const connection of this.#connections)
+    for (const connection of this.connections)
       for (const subscription of connection.subscriptions.values()) {
         if (!matches(subscription.filter, topic)) continue
         isHeard = true
@@ -137,10 +81,6 @@ export class FakeMqttServer {
     if (group !== undefined && !this.keepsForGroups) return
     for (const [topic, packet] of this.#retained)
       if (matches(filter, topic)) connection.receive(packet, id, true)
-  }
-
-  forget(connection: FakeConnection): void {
-    this.#connections.delete(connection)
   }
 }
 

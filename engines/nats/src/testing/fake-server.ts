@@ -3,6 +3,7 @@
  * of one. It answers in later turns of the event loop, in the order of what it receives. `driver-cases.ts` compares it
  * with real servers.
  */
+import { FakeServer } from '@elysia-microservices/engine/testing'
 import { type Clock, routeMatches, systemClock } from '@elysia-microservices/transport/kit'
 import { errors, type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
 import type { Driver, DriverConnection, DriverListener, Message } from '../driver.ts'
@@ -21,9 +22,7 @@ export interface FakeOptions {
   readonly clock?: Clock
 }
 
-export class FakeNatsServer {
-  /** The port by which transports name this server. */
-  readonly port: number
+export class FakeNatsServer extends FakeServer<FakeConnection> {
   readonly driver: Driver = { connect: (...args) => this.#connect(...args) }
   readonly streams: FakeStreams
   /** Subjects to which nobody may publish or subscribe. */
@@ -32,106 +31,46 @@ export class FakeNatsServer {
   hasJetStream = true
   /** The bytes of the largest message. */
   maxPayload = 1024 * 1024
-  readonly #connections = new Set<FakeConnection>()
   /** Subscriptions without wildcards by their subject, and all others. */
   readonly #exact = new Map<string, Set<FakeSubscription>>()
   readonly #wide = new Set<FakeSubscription>()
-  /** Other ports that lead here. */
-  readonly #detours = new Set<number>()
   /** Counts the messages of each queue, so that its members take turns. */
   readonly #turns = new Map<string, number>()
-  #isUp = true
-  #isSuspended = false
-  #waiting: (() => void)[] = []
-  #isWorking = false
 
   constructor({ port = 4222, clock = systemClock }: FakeOptions = {}) {
-    this.port = port
+    super(port)
     this.streams = new FakeStreams(clock, {
       hears: (subject) => this.#heard(subject).length > 0,
       send: (to, message) => void this.deliver(message, to)
     })
   }
 
-  /** Ends at once: all connections are lost, and so is what streams keep in memory only. */
-  stop(): void {
-    this.#isUp = false
-    this.#waiting = []
-    for (const connection of this.#connections) connection.drop()
+  /** What streams keep in memory only is lost, too. */
+  override stop(): void {
+    super.stop()
     this.streams.stop()
-  }
-
-  start(): void {
-    this.#isUp = true
-    this.#reconnect()
   }
 
   /** All connections are lost, and come back at once. */
   cut(): void {
-    for (const connection of this.#connections) connection.drop()
-    this.#reconnect()
-  }
-
-  /** Connections stay, but nothing moves. */
-  suspend(): void {
-    this.#isSuspended = true
-  }
-
-  resume(): void {
-    this.#isSuspended = false
-    this.#work()
-  }
-
-  /** Another port that leads here until it is stopped, which loses the connections over it. */
-  detour(port: number): { readonly port: number; stop(): void } {
-    this.#detours.add(port)
-    this.#reconnect()
-    const stop = () => {
-      this.#detours.delete(port)
-      for (const connection of this.#connections) if (connection.port === port) connection.drop()
-    }
-    return { port, stop }
+    for (const connection of this.connections) connection.drop()
+    this.found()
   }
 
   async #connect(options: CheckedOptions['connection'], listener: DriverListener): Promise<DriverConnection> {
     await new Promise(setImmediate)
     const [first = ''] = [options.servers ?? ''].flat()
     const port = Number(/:(\d+)$/.exec(first)?.[1] ?? options.port ?? 4_222)
-    if (!this.#isReached(port)) throw new errors.ConnectionError('connection refused')
+    if (!this.leads(port)) throw new errors.ConnectionError('connection refused')
     const connection = new FakeConnection(this, port, listener)
-    this.#connections.add(connection)
+    this.connections.add(connection)
     return connection
   }
 
-  #isReached(port: number): boolean {
-    return this.#isUp && (port === this.port || this.#detours.has(port))
-  }
-
-  #reconnect(): void {
+  protected override found(): void {
     setImmediate(() => {
-      for (const connection of this.#connections)
-        if (!connection.isConnected && this.#isReached(connection.port)) connection.restore()
-    })
-  }
-
-  forget(connection: FakeConnection): void {
-    this.#connections.delete(connection)
-  }
-
-  /** Runs commands in their order, in a later turn. */
-  later(command: () => void): void {
-    this.#waiting.push(command)
-    this.#work()
-  }
-
-  #work(): void {
-    if (this.#isWorking || this.#isSuspended) return
-    this.#isWorking = true
-    setImmediate(() => {
-      this.#isWorking = false
-      if (this.#isSuspended) return
-      for (const command of this.#waiting.splice(0)) command()
-      if (this.#waiting.length > 0) this.#work()
+      for (const connection of this.connections)
+        if (!connection.isConnected && this.leads(connection.port)) connection.restore()
     })
   }
 

@@ -158,7 +158,7 @@ class Group {
   /** The server does everything that it was asked for. */
   async settle(): Promise<void> {
     do await turn()
-    while (this.server.step(0))
+    while (this.server.take(0))
   }
 
   /** Nothing fails any more: everything that waits for something gets it. */
@@ -169,7 +169,7 @@ class Group {
     for (let steps = 0; ; steps++) {
       assert.ok(steps < 5_000, 'it comes to rest')
       await turn()
-      if (this.server.step(0)) continue
+      if (this.server.take(0)) continue
       const [run] = this.runs
       if (run !== undefined) run.end()
       else if (!this.clock.wake()) {
@@ -220,7 +220,7 @@ async function act(group: Group, [what, pick, steps]: Action): Promise<void> {
   else if (what === 'join' && processes.length < 4) group.join()
   else if (one !== undefined && !one.isStopped) befall(one, what)
   await turn()
-  for (let step = 0; step < steps && group.server.step(pick + step); step++) await turn()
+  for (let step = 0; step < steps && group.server.take(pick + step); step++) await turn()
 }
 
 function befall(one: Process, what: Action[0]): void {

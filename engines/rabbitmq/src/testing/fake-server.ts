@@ -3,6 +3,7 @@
  * faults of one. `driver-cases.ts` compares it with a real server. A test lets it work on its own, in later turns of the
  * event loop, or takes each step itself.
  */
+import { FakeServer, refusedAt } from '@elysia-microservices/engine/testing'
 import { type Clock, systemClock } from '@elysia-microservices/transport/kit'
 import type {
   ConnectOptions,
@@ -29,9 +30,7 @@ interface Binding {
 /** Longest chain of exchanges. */
 const MOST_EXCHANGES = 10
 
-export class FakeRabbitServer {
-  /** The port by which transports name this server. */
-  readonly port: number
+export class FakeRabbitServer extends FakeServer<FakeConnection> {
   /** The version that it states. */
   version = '3.13.0'
   /** Names of queues and exchanges that nobody may use. */
@@ -42,95 +41,61 @@ export class FakeRabbitServer {
   readonly channels = new Set<FakeChannel>()
   readonly driver: Driver = { connect: (...args) => this.#connect(...args) }
   readonly #exchanges = new Map<string, Exchange>()
-  readonly #connections = new Set<FakeConnection>()
   readonly #clock: Clock
-  /** Other ports that lead here. */
-  readonly #detours = new Set<number>()
   readonly #isByHand: boolean
-  #isUp = true
-  #isSuspended = false
-  #isWorking = false
 
-  /** @param isByHand whether a test takes each step itself, by `step` */
+  /** @param isByHand whether a test takes each step itself, by `take` */
   constructor({ port = 5672, clock = systemClock, isByHand = false } = {}) {
-    this.port = port
+    super(port)
     this.#clock = clock
     this.#isByHand = isByHand
   }
 
   // ── its life ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Ends at once: all connections are lost. Durable queues and persistent messages stay. */
-  stop(): void {
-    this.#isUp = false
-    for (const connection of [...this.#connections]) connection.drop()
+  /** Durable queues and persistent messages stay. */
+  override stop(): void {
+    super.stop()
     for (const [name, queue] of this.queues) {
       if (queue.settings.durable === false) this.deleteQueue(name)
       else queue.messages = queue.messages.filter(({ properties }) => properties.persistent === true)
     }
   }
 
-  start(): void {
-    this.#isUp = true
-  }
-
-  /** Connections stay, but nothing moves. */
-  suspend(): void {
-    this.#isSuspended = true
-  }
-
-  resume(): void {
-    this.#isSuspended = false
-    this.work()
-  }
-
   /** Tells all connections that the server takes no messages, or takes them again. */
   halt(reason: string | undefined): void {
-    for (const { listener } of this.#connections) listener.halted(reason)
-  }
-
-  /** Another port that leads here until it is stopped, which loses the connections over it. */
-  detour(port: number): { readonly port: number; stop(): void } {
-    this.#detours.add(port)
-    const stop = () => {
-      this.#detours.delete(port)
-      for (const connection of [...this.#connections]) if (connection.port === port) connection.drop()
-    }
-    return { port, stop }
+    for (const { listener } of this.connections) listener.halted(reason)
   }
 
   async #connect(url: string, _options: ConnectOptions, listener: DriverListener): Promise<DriverConnection> {
     await new Promise(setImmediate)
     const port = Number(new URL(url).port || 5672)
-    if (!this.#isUp || (port !== this.port && !this.#detours.has(port)))
-      throw Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
+    if (!this.leads(port)) throw refusedAt(port)
     const connection = new FakeConnection(this, port, listener)
-    this.#connections.add(connection)
+    this.connections.add(connection)
     return connection
   }
 
   /** Takes one step on a channel that has something to do. @returns whether there was one */
-  step(pick: number): boolean {
+  take(pick: number): boolean {
     const busy = [...this.channels].filter(({ isBusy }) => isBusy)
     busy[pick % Math.max(1, busy.length)]?.step(pick)
     return busy.length > 0
   }
 
-  /** Works on its own until nothing is left to do, a turn of the event loop for each way of a message. */
-  work(): void {
-    if (this.#isByHand || this.#isWorking || this.#isSuspended) return
-    this.#isWorking = true
-    setImmediate(() => {
-      this.#isWorking = false
-      if (this.#isSuspended) return
-      for (const channel of this.channels) channel.flow('server')
-      for (const channel of this.channels) channel.flow('client')
-      if ([...this.channels].some(({ isBusy }) => isBusy)) this.work()
-    })
+  override work(): void {
+    if (!this.#isByHand) super.work()
   }
 
-  forget(connection: FakeConnection): void {
-    this.#connections.delete(connection)
+  /** Each message takes a turn of the event loop for each way. */
+  protected override step(): void {
+    for (const channel of this.channels) channel.flow('server')
+    for (const channel of this.channels) channel.flow('client')
+    if ([...this.channels].some(({ isBusy }) => isBusy)) this.work()
+  }
+
+  override forget(connection: FakeConnection): void {
+    super.forget(connection)
     for (const [name, { owner }] of this.queues) if (owner === connection) this.deleteQueue(name)
   }
 

@@ -3,6 +3,7 @@
  * of one. It answers in later turns of the event loop, in the order of what it receives.
  */
 import { unreachable } from '@elysia-microservices/engine'
+import { FakeServer, refusedAt } from '@elysia-microservices/engine/testing'
 import { type Clock, systemClock } from '@elysia-microservices/transport/kit'
 import type { Driver, DriverConnection, DriverListener, DriverStore } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
@@ -14,9 +15,7 @@ const SERVICES = '_elysia:s:'
 /** A command: the method, and its first argument, such as a channel, a pattern or a reader. */
 export type Asked = keyof DriverStore | 'publish' | 'subscribe'
 
-export class FakeRedisServer {
-  /** The port by which transports name this server. */
-  readonly port: number
+export class FakeRedisServer extends FakeServer<FakeConnection> {
   readonly driver: Driver = { open: (...args) => this.#open(...args) }
   /** The streams and records that the server keeps. */
   readonly streams: FakeStreams
@@ -26,59 +25,24 @@ export class FakeRedisServer {
   isCluster = false
   /** Whether its part of the cluster has moved to another node. */
   hasMoved = false
-  readonly #connections = new Set<FakeConnection>()
-  readonly #detours = new Set<number>()
-  #isUp = true
-  #isSuspended = false
-  #waiting: (() => void)[] = []
-  #isWorking = false
 
   constructor({ port = 6379, clock = systemClock }: { readonly port?: number; readonly clock?: Clock } = {}) {
-    this.port = port
+    super(port)
     this.streams = new FakeStreams(clock, (channel, text) => this.deliver(channel, Buffer.from(text)))
   }
 
-  /** Ends at once: all connections are lost. What is stored stays. */
-  stop(): void {
-    this.#isUp = false
-    this.#waiting = []
+  override stop(): void {
     this.streams.isPrepared = false
-    for (const connection of [...this.#connections]) connection.drop()
+    super.stop()
   }
 
-  start(): void {
-    this.#isUp = true
-    for (const connection of this.#connections) connection.tryAgain()
-  }
-
-  /** Connections stay, but nothing moves. */
-  suspend(): void {
-    this.#isSuspended = true
-  }
-
-  resume(): void {
-    this.#isSuspended = false
-    this.#work()
-  }
-
-  /** Another port that leads here until it is stopped, which loses the connections over it. */
-  detour(port: number): { readonly port: number; stop(): void } {
-    this.#detours.add(port)
-    for (const connection of this.#connections) connection.tryAgain()
-    const stop = () => {
-      this.#detours.delete(port)
-      for (const connection of [...this.#connections]) if (connection.port === port) connection.drop()
-    }
-    return { port, stop }
+  protected override found(): void {
+    for (const connection of this.connections) connection.tryAgain()
   }
 
   /** The channels and globs that are subscribed to, once for each connection. */
   get heard(): readonly string[] {
-    return [...this.#connections].flatMap(({ heard }) => [...heard.keys()])
-  }
-
-  leads(port: number): boolean {
-    return this.#isUp && (port === this.port || this.#detours.has(port))
+    return [...this.connections].flatMap(({ heard }) => [...heard.keys()])
   }
 
   async #open(
@@ -88,42 +52,18 @@ export class FakeRedisServer {
   ): Promise<DriverConnection> {
     const { port = this.port } = connection
     await new Promise(setImmediate)
-    if (!this.leads(port)) {
-      const cause = Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), {
-        code: 'ECONNREFUSED'
-      })
-      throw unreachable('Redis', where, cause, 'start redis-server there, or check options.url')
-    }
+    if (!this.leads(port))
+      throw unreachable('Redis', where, refusedAt(port), 'start redis-server there, or check options.url')
     const opened = new FakeConnection(this, port, listener)
-    this.#connections.add(opened)
+    this.connections.add(opened)
     return opened
-  }
-
-  /** Runs commands in their order, in a later turn. */
-  later(command: () => void): void {
-    this.#waiting.push(command)
-    this.#work()
-  }
-
-  #work(): void {
-    if (this.#isWorking || this.#isSuspended) return
-    this.#isWorking = true
-    setImmediate(() => {
-      this.#isWorking = false
-      if (this.#isSuspended) return
-      for (const command of this.#waiting.splice(0)) command()
-    })
   }
 
   /** Publishes. @returns the number of receivers */
   deliver(channel: string, bytes: Buffer): number {
     let receivers = 0
-    for (const connection of this.#connections) receivers += connection.hear(channel, bytes)
+    for (const connection of this.connections) receivers += connection.hear(channel, bytes)
     return receivers
-  }
-
-  forget(connection: FakeConnection): void {
-    this.#connections.delete(connection)
   }
 }
 
