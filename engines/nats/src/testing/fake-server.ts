@@ -45,7 +45,7 @@ export class FakeNatsServer extends FakeServer<FakeConnection> {
     })
   }
 
-  /** What streams keep in memory only is lost, too. */
+  /** The events that streams keep in memory only are lost, too. */
   override stop(): void {
     super.stop()
     this.streams.stop()
