@@ -127,9 +127,10 @@ export type ClientUnderTest = ConnectionUnderTest<ClientConnection>
 /** Makes a server connection that has not received anything yet. */
 export function newRsocketServer(
   options: Partial<ServerConnectionOptions> = {},
-  handlers: Handlers = {}
+  handlers: Handlers = {},
+  to = new FakeOutput()
 ): ServerUnderTest {
-  const parts = makeParts(handlers)
+  const parts = { ...makeParts(handlers), output: to }
   const { dispatcher, output, clock, logger } = parts
   const handshake = new ServerHandshake(
     {

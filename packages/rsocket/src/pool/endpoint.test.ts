@@ -1,22 +1,12 @@
 /** Tests one endpoint: what it counts, and when it connects again. Its pauses pass when the test says so. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { ClientProtocol } from '@elysia-microservices/rsocket'
-import { Endpoint, type EndpointOwner, type NewLink } from '@elysia-microservices/rsocket/pool'
-import {
-  FakeClock,
-  outcomeOf,
-  RecordingLogger,
-  replaceTimers,
-  turn
-} from '@elysia-microservices/rsocket/testing'
 import { PendingCaller } from '@elysia-microservices/transport/kit'
-import { NestRequester } from '../nest/requester.ts'
-import { clientOptions } from '../options/client-options.ts'
-import { nodeSockets } from '../socket/node.ts'
-import { TcpLink } from './link.ts'
+import type { ClientProtocol } from '../connection/protocol.ts'
+import { MemoryServer } from '../testing/memory-link.ts'
+import { newRsocketClient, outcomeOf, RouteDispatcher, turn } from '../testing/rsocket-peer.ts'
+import { replaceTimers } from '../testing/timers.ts'
+import { Endpoint, type EndpointOwner } from './endpoint.ts'
 
 /** The longest pause, and the least duration of a connection that counts as a success. */
 const MAX_DELAY = 1_000
@@ -66,8 +56,7 @@ class Owner implements EndpointOwner {
   readonly told: string[] = []
 
   protocol(_endpoint: Endpoint, where: string): ClientProtocol {
-    const { newTimer } = new FakeClock()
-    return new NestRequester({ where, maxBufferSize: 1_000, maxUnsent: 1_000, timeout: 0, newTimer })
+    return newRsocketClient({ where }).connection
   }
 
   opened(): void {
@@ -91,50 +80,21 @@ class Owner implements EndpointOwner {
 
 describe('an endpoint', () => {
   let owner: Owner
-  let server: net.Server
-  let accepted: net.Socket[]
-  let fails: boolean
-  let attempts: AbortSignal[]
+  let server: MemoryServer
   let endpoint: Endpoint
 
-  function newEndpoint(reconnect: boolean | { minDelay: number; maxDelay: number }): Endpoint {
-    const { port } = server.address() as net.AddressInfo
-    const sockets = {
-      ...nodeSockets,
-      connect: (...[address, accept, signal]: Parameters<typeof nodeSockets.connect>) => {
-        attempts.push(signal)
-        return fails ? Promise.reject(new Error('nobody')) : nodeSockets.connect(address, accept, signal)
-      }
-    }
-    const options = clientOptions({ host: '127.0.0.1', port, protocol: 'nest', reconnect, sockets } as object)
-    const { connectTimeout, resilience } = options
-    const newLink: NewLink = (_, parts) => new TcpLink(options, new RecordingLogger(), parts)
-    const address = { host: '127.0.0.1', port }
-    return new Endpoint(
-      'the endpoint',
-      0,
-      { address, newLink, connectTimeout, reconnect: resilience.reconnect },
-      owner
-    )
+  function newEndpoint(reconnect: { minDelay: number; maxDelay: number } | undefined): Endpoint {
+    const address = { host: 'server', port: 1 }
+    const newLink = (_: unknown, parts: Parameters<MemoryServer['link']>[0]) => server.link(parts)
+    return new Endpoint('the endpoint', 0, { address, newLink, connectTimeout: 10_000, reconnect }, owner)
   }
 
-  beforeEach(async () => {
+  beforeEach(() => {
     owner = new Owner()
-    accepted = []
-    attempts = []
-    fails = false
-    server = net.createServer((socket) => {
-      accepted.push(socket)
-      socket.on('error', () => {}).resume()
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    server = new MemoryServer(new RouteDispatcher({ p: () => new Promise(() => {}) }))
     endpoint = newEndpoint({ minDelay: 100, maxDelay: MAX_DELAY })
   })
-  afterEach(async () => {
-    await endpoint.end()
-    server.close()
-  })
+  afterEach(() => endpoint.end())
 
   const until = async (isDone: () => boolean) => {
     while (!isDone()) await turn()
@@ -158,13 +118,13 @@ describe('an endpoint', () => {
   })
 
   it('counts the calls of all its connections, and those in flight of the present one', async () => {
-    endpoint = newEndpoint(false)
+    endpoint = newEndpoint(undefined)
     const caller = new PendingCaller((call) => endpoint.connect(false).protocol.calls.start(call), 0)
     const calls = [caller.request('p', 1), caller.request('p', 2)].map(outcomeOf)
     assert.deepEqual([endpoint.started, endpoint.inFlight, endpoint.connecting], [2, 2, true])
     await endpoint.ready
-    await until(() => accepted.length === 1)
-    accepted[0]!.destroy()
+    await until(() => server.links.size === 1)
+    server.lose()
     await until(() => calls.flat().length === 2)
     assert.deepEqual([endpoint.started, endpoint.inFlight, endpoint.connecting], [2, 0, false])
     void outcomeOf(caller.request('p', 3))
@@ -197,7 +157,7 @@ describe('an endpoint', () => {
     t.mock.method(performance, 'now', () => now)
     t.mock.method(Math, 'random', () => 0.5)
     using pauses = new Pauses()
-    fails = true
+    server.fate = 'fails'
     endpoint.connect(true)
     await assert.rejects(endpoint.ready)
     assert.deepEqual(owner.news(), ['failed', 'pause 1 of 50'])
@@ -206,18 +166,17 @@ describe('an endpoint', () => {
     pauses.pass()
     await assert.rejects(endpoint.ready)
     assert.deepEqual(owner.news(), ['failed', 'pause 2 of 100'])
-    fails = false
+    server.fate = 'connects'
     for (const [lasts, told] of [
       [MAX_DELAY - 1, 'pause 3 of 200'],
       [MAX_DELAY, 'pause 1 of 50'],
       [0, 'pause 2 of 100']
     ] as const) {
-      accepted.length = 0
       pauses.pass()
       await endpoint.ready
-      await until(() => accepted.length === 1)
+      await until(() => server.links.size === 1)
       now += lasts
-      accepted[0]!.destroy()
+      server.lose()
       await until(() => owner.told.length === 3)
       assert.deepEqual(owner.news(), ['opened', 'lost', told])
     }
@@ -235,7 +194,7 @@ describe('an endpoint', () => {
     await endpoint.ready
     endpoint.reconnect()
     assert.deepEqual(pauses.delays, [])
-    assert.equal(attempts.length, 1)
+    assert.equal(server.attempts, 1)
     assert.deepEqual(owner.news(), ['pause 1 of 50', 'opened'])
   })
 
@@ -253,7 +212,7 @@ describe('an endpoint', () => {
 
   it('does not connect again by itself if it is told so', () => {
     using pauses = new Pauses()
-    const lazy = newEndpoint(false)
+    const lazy = newEndpoint(undefined)
     lazy.reconnect()
     assert.deepEqual(pauses.delays, [])
     assert.deepEqual(owner.news(), [])
