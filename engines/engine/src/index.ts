@@ -28,11 +28,8 @@ export {
   figuresOf,
   type ServerStore
 } from './durable/durable-server.ts'
-export {
-  type OutgoingEvent,
-  Publisher,
-  type Store
-} from './durable/publisher.ts'
+export type { OutgoingEvent, Store } from './durable/outgoing-event.ts'
+export { Publisher } from './durable/publisher.ts'
 export { Recent } from './durable/recent.ts'
 export { Recovery } from './durable/recovery.ts'
 export type { StoreConnection, StoreEngine } from './durable/store-engine.ts'

@@ -18,7 +18,8 @@ import {
 import type { CarriedHeaders } from '../carrier.ts'
 import { CallWriter, eventOf } from '../client/outgoing-call.ts'
 import { newSecret } from '../secret.ts'
-import { type OutgoingEvent, Publisher, type PublisherOptions } from './publisher.ts'
+import type { OutgoingEvent, PublisherOptions } from './outgoing-event.ts'
+import { Publisher } from './publisher.ts'
 import type { StoreConnection, StoreEngine } from './store-engine.ts'
 
 /** The durable part of a client. The client calls its methods when the connection changes. */

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { NotStoredError } from '@elysia-microservices/transport/kit'
-import { type OutgoingEvent, Publisher } from './publisher.ts'
+import type { OutgoingEvent } from './outgoing-event.ts'
+import { Publisher } from './publisher.ts'
 
 const LONG = { timeout: 60_000 }
 const HEAD = { pattern: 'p', address: 'p', size: 1, isOwnId: true, timeout: 0, signal: undefined }

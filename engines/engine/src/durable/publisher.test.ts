@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NotStoredError, type Published, TimeoutError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
-import { type OutgoingEvent, Publisher, type Store } from './publisher.ts'
+import type { OutgoingEvent, Store } from './outgoing-event.ts'
+import { Publisher } from './publisher.ts'
 
 /** An engine that stores events and answers when the test says so. */
 class Server implements Store<OutgoingEvent> {

@@ -1,51 +1,17 @@
 /** Publishes durable events: many at a time, in order, and each until the server confirms it. */
 import {
   CanceledError,
-  ConnectionError,
   DeadlineTimer,
   type EventRefusedError,
   NotStoredError,
   OverloadedError,
   PayloadTooLargeError,
   type Published,
-  SlotTable,
-  TimeoutError
+  SlotTable
 } from '@elysia-microservices/transport/kit'
 import { repeat } from '../repeat.ts'
-
-/** An event that is to be stored. Engines add the fields that they need. */
-export interface OutgoingEvent {
-  readonly pattern: string
-  /** The address to which the event is published. */
-  readonly address: string
-  /** Size of the event in bytes. */
-  readonly size: number
-  readonly id: string
-  /** The id was generated here, so a duplicate can only be an event that this publisher has sent twice. */
-  readonly isOwnId: boolean
-  /** Milliseconds for publishing; 0: no limit. */
-  readonly timeout: number
-  readonly signal: AbortSignal | undefined
-}
-
-/** The methods of a connection to an engine that a publisher needs. */
-export interface Store<Event extends OutgoingEvent> {
-  readonly isConnected: boolean
-  /** The largest event in bytes. */
-  readonly maxPayload: number
-  /**
-   * Sends an event. The engine answers in the order of sending, by `stored`, `refused` or `missing` of the publisher.
-   * If an event with the same id was sent before, the engine must not store it twice. So a store that sends later than
-   * it is told to leaves out events that have ended meanwhile (`sentEvent`), and what recognizes a copy is kept as long
-   * as one may wait or be under way: a restored connection appends events whose answers are about to arrive.
-   */
-  append(event: Event, number: number): void
-  /**
-   * Opens another way to the engine, which may be free while the one in use is blocked. Is called when nothing was
-   * confirmed for 5 s; afterwards the events are sent again.
-   */
-  reopen?(): Promise<void>
-}
+import { type Entry, firstOfEachAddress, isOpen, tooLate, uncertain } from './entry.ts'
+import type { OutgoingEvent, PublisherOptions, Store } from './outgoing-event.ts'
 
 /**
  * Most events, and most bytes of events, that the server has not confirmed yet. A stream of JetStream takes some
@@ -62,40 +28,6 @@ const AGAIN_AFTER = 5_000
 const REFUSED_PAUSE = 250
 /** Most addresses that are remembered as stored; limited, because patterns may be made at run time. */
 const MAX_KNOWN = 1_024
-
-interface Entry<Event> {
-  readonly event: Event
-  readonly sequence: number
-  readonly deadline: number
-  /** The times at which the event was sent first and last; 0: not yet. */
-  firstSentAt: number
-  sentAt: number
-  /** The event has ended; its entry in a list is skipped. */
-  isOver: boolean
-  readonly resolve: (published: Published) => void
-  readonly reject: (error: Error) => void
-  /** Removes the listener from the event's signal. */
-  forget: (() => void) | undefined
-}
-
-/** Options of a publisher that depend on its engine. */
-export interface PublisherOptions {
-  /** The name of the engine in errors, such as `'NATS'`. */
-  readonly title: string
-  /** Makes sure that events published to an address are stored. Default: they always are. */
-  ensure?(address: string): Promise<void>
-  /** Milliseconds within which the engine stores an id only once. */
-  readonly duplicateWindow: number
-  /** Most events that are not confirmed yet. Default: 512. */
-  readonly window?: number
-  /**
-   * The engine itself refuses an event if it lacks the one before it, and expects lost events again in the same groups,
-   * so no event is sent alone after a restart.
-   */
-  readonly refusesGaps?: true
-  /** Why the server takes no events at the moment, as a sentence; `undefined`: it takes events, or does not tell. */
-  halted?(): string | undefined
-}
 
 /** Publishes events. When a connection ends, it continues with the next connection. */
 export class Publisher<Event extends OutgoingEvent> {
@@ -408,7 +340,7 @@ export class Publisher<Event extends OutgoingEvent> {
     for (const entry of sent) {
       // After nearly the whole window, the server may have forgotten the id and would store the event a second time.
       if (now - entry.firstSentAt < this.#options.duplicateWindow * 0.8) this.#transmit(store, entry)
-      else this.#end(entry, this.#unknown(entry))
+      else this.#end(entry, uncertain(entry.event, this.#options.title))
     }
     // All events of this round have ended, so no answer will send the others.
     if (this.#refused.length > 0 && this.#flight.size === 0) return this.#goOn()
@@ -453,28 +385,13 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #tooLate(entry: Entry<Event>): Error {
-    const { pattern, timeout } = entry.event
     if (entry.firstSentAt === 0 && this.#lastRefusal !== undefined) return this.#lastRefusal
-    const isThere = this.#store?.isConnected === true && entry.firstSentAt !== 0
     // A server with a full disk does not answer.
-    const silent = isThere
-      ? `the ${this.#options.title} server is connected; its log may tell the reason, such as a full disk`
-      : undefined
-    const reason = this.#lastRefusal?.message ?? this.#options.halted?.() ?? silent
-    const why = reason === undefined ? '' : ` (${reason})`
-    return new TimeoutError(
-      pattern,
-      timeout,
-      entry.firstSentAt !== 0,
-      `Nobody has confirmed within ${timeout} ms that the event '${pattern}' is stored${why}; publish it again with its id`
-    )
-  }
-
-  #unknown({ event }: Entry<Event>): Error {
-    return new ConnectionError(
-      `The connection to ${this.#options.title} was lost before it was known whether the event '${event.pattern}' is stored; publish it again with its id`,
-      true
-    )
+    const silent =
+      this.#store?.isConnected === true && entry.firstSentAt !== 0
+        ? `the ${this.#options.title} server is connected; its log may tell the reason, such as a full disk`
+        : undefined
+    return tooLate(entry, this.#lastRefusal?.message ?? this.#options.halted?.() ?? silent)
   }
 
   /** Removes the event from the events in flight. @returns whether it was there */
@@ -508,13 +425,4 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#waitingCount--
     this.#waitingSize -= event.size
   }
-}
-
-function firstOfEachAddress<Event extends OutgoingEvent>(entries: readonly Entry<Event>[]): Entry<Event>[] {
-  const seen = new Set<string>()
-  return entries.filter(({ event: { address } }) => !seen.has(address) && seen.add(address))
-}
-
-function isOpen({ isOver }: Entry<unknown>): boolean {
-  return !isOver
 }
