@@ -157,7 +157,13 @@ export class IncomingMessage<Data = unknown> {
     return withoutOwn(this.#sent)
   }
 
-  /** The metadata with the fields of this library: what callers tell by options of a call is read from here. */
+  /** A header of this library that came with the message (`elysia-…`); `undefined`: there is none. */
+  own(name: string): string | undefined {
+    const value: unknown = Object(this.#sent)[name]
+    return typeof value === 'string' ? value : undefined
+  }
+
+  /** The metadata with the headers of this library. */
   get #sent(): unknown {
     const { stored, metadata } = this.#init
     return stored === undefined ? metadata : stored.metadata

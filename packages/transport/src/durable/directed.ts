@@ -18,9 +18,8 @@ export function directedHeaders(groups: readonly string[] | undefined): MessageH
 
 /** Whether a stored event that has come to a group is for other groups only. */
 export function isForOthers(message: IncomingMessage): boolean {
-  const { [GROUPS_HEADER]: groups } = Object(message.metadata) as MessageHeaders
+  const groups = message.own(GROUPS_HEADER)
   return (
-    typeof groups === 'string' &&
-    !groups.split(' ').includes(encodeURIComponent(message.delivery?.group ?? ''))
+    groups !== undefined && !groups.split(' ').includes(encodeURIComponent(message.delivery?.group ?? ''))
   )
 }
