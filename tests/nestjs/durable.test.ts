@@ -134,6 +134,36 @@ describe('a Nest application with durable events', () => {
     await assert.rejects(app.listen(), /'paid' is durable, and tcp stores no events/)
   })
 
+  it('has them in a store beside its transport', async () => {
+    seen.length = 0
+    const clock = new ManualClock()
+    const store = memory({ clock })
+    const strategy = new MicroserviceServer({ name: 'billing', port: 0, store })
+    const app = await NestFactory.createMicroservice(App, { strategy, logger: false })
+    await app.listen()
+    const client = connect({ port: strategy.address?.port as number, store })
+    assert.equal(await client.request('audited'), true)
+    await client.publish('paid', 'published')
+    await client.emit('audited', 'emitted')
+    while (seen.length < 2) await clock.advance(1)
+    await clock.advance(1)
+    assert.deepEqual(seen.sort(), ['emitted audited', 'emitted plain', 'published 1'])
+    await client.close()
+    await app.close()
+  })
+
+  it('is refused if an event is to recur, which this strategy does not do', async () => {
+    @Controller()
+    class Daily {
+      @EventPattern('daily', { durable: { every: { cron: '0 6 * * *' } } })
+      daily(_data: unknown): void {}
+    }
+    const strategy = new MicroserviceServer({ name: 'reports', transport: memory() })
+    const module = { module: class {}, controllers: [Daily] }
+    const app = await NestFactory.createMicroservice(module, { strategy, logger: false, abortOnError: false })
+    await assert.rejects(app.listen(), /cannot recur in a Nest application/)
+  })
+
   it('is refused if the handler of a request is to be durable', async () => {
     const strategy = new MicroserviceServer({ name: 'billing', transport: memory() })
     const app = await NestFactory.createMicroservice(WrongApp, {

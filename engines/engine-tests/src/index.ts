@@ -6,6 +6,7 @@ import { after, before } from 'node:test'
 import { durableEvents } from './durable.ts'
 import type { EngineUnderTest } from './engine-under-test.ts'
 import { failures } from './faults.ts'
+import { futureEvents } from './future.ts'
 import { storeAlone } from './store-alone.ts'
 import { type StoreUnderTest, storeCases } from './store-under-test.ts'
 import { twoServices } from './two-services.ts'
@@ -50,7 +51,7 @@ export type { RunningStore, StoreUnderTest } from './store-under-test.ts'
  */
 export function engineTests(engine: EngineUnderTest): void {
   keepRunning()
-  for (const declare of [failures, twoServices, durableEvents, storeAlone]) declare(engine)
+  for (const declare of [failures, twoServices, durableEvents, futureEvents, storeAlone]) declare(engine)
 }
 
 /** Declares the tests of a store of events, which stands beside a transport. */

@@ -17,6 +17,7 @@ export const NEEDS = {
   stores: 'durable events',
   once: 'events stored once for an id',
   positions: 'positions of stored events',
+  future: 'events that wait for their time',
   wideStores: 'durable handlers with wildcards',
   browses: 'dead letters that can be looked at',
   startsAll: 'groups that start with all events'

@@ -2,6 +2,7 @@
 import { type EventStore, memory } from '@elysia-microservices/transport'
 import { durableEvents } from './durable.ts'
 import type { EngineOptions, EngineUnderTest, RunningEngine } from './engine-under-test.ts'
+import { futureEvents } from './future.ts'
 
 /** A running store, until `close` is called. */
 export interface RunningStore extends Omit<RunningEngine, 'transport' | 'store'> {
@@ -18,7 +19,7 @@ export interface StoreUnderTest
 
 /** Declares the tests of a store beside a transport. */
 export function storeCases(store: StoreUnderTest): void {
-  durableEvents({
+  const engine: EngineUnderTest = {
     ...store,
     traits: { ...memory().traits, stores: store.stores },
     carriage: 'codecs',
@@ -28,5 +29,6 @@ export function storeCases(store: StoreUnderTest): void {
         throw new Error('A store carries no calls')
       }
     })
-  })
+  }
+  for (const declare of [durableEvents, futureEvents]) declare(engine)
 }

@@ -20,7 +20,15 @@ const TRAITS: StoringTraits = {
   sharesRequests: false,
   headers: true,
   channels: true,
-  stores: { once: false, positions: false, delays: true, wildcards: true, browses: false, start: ['new'] }
+  stores: {
+    once: false,
+    positions: false,
+    delays: true,
+    future: false,
+    wildcards: true,
+    browses: false,
+    start: ['new']
+  }
 }
 
 /**

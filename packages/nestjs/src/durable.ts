@@ -19,7 +19,14 @@ import type { MessageHandler } from '@nestjs/microservices'
  */
 export function durableOf({ extras }: MessageHandler): DurableSettings | undefined {
   const { durable } = Object(extras) as { readonly durable?: DurableOptions | boolean }
-  return durable === undefined || durable === false ? undefined : durableSettings(durable, 'durable')
+  if (durable === undefined || durable === false) return undefined
+  const settings = durableSettings(durable, 'durable')
+  if (settings.every !== undefined)
+    throw new OptionError(
+      'durable.every',
+      'An event cannot recur in a Nest application: give its controller to a service, microservice({ controllers })'
+    )
+  return settings
 }
 
 /**

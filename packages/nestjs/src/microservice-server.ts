@@ -7,9 +7,11 @@ import {
   checkGroups,
   type Dispatcher,
   dispatcherFor,
+  type EventStore,
   hasWildcards,
   type IncomingMessage,
   isInDevelopment,
+  Kept,
   loggerOf,
   OptionError,
   PatternNotFoundError,
@@ -71,6 +73,16 @@ export class MicroserviceServer
   override transportId: Transport | symbol
   protected override readonly logger = new Logger(MicroserviceServer.name)
   readonly #servers: readonly ServerTransport[]
+  /** The store beside the transports, and its part of the server; `undefined`: there is none. */
+  readonly #storing:
+    | {
+        readonly store: EventStore
+        readonly server: ServerTransport
+        readonly logger: ReturnType<typeof loggerOf>
+      }
+    | undefined
+  /** The durable handlers, while the server listens, if a store beside the transports has their events. */
+  #kept: Kept | undefined
   readonly #name: string | undefined
   readonly #group: string | undefined
   /** Answers questions of `elysia-microservices dev`; without that command it is not used. */
@@ -78,7 +90,7 @@ export class MicroserviceServer
   /**
    * Transports on which `*` and `>` in Nest's patterns are wildcards; on other transports they are ordinary characters.
    */
-  readonly #withWildcards: ReadonlySet<string>
+  readonly #withWildcards: Set<string>
   readonly #drain: number
   readonly #events = new EventHandlers()
   /** Identifies the deliveries that each event handler gets. */
@@ -94,13 +106,16 @@ export class MicroserviceServer
   /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
   constructor(options: MicroserviceServerOptions = {}) {
     super()
-    const { transports, name, group, drain, logger = nestLogger(this.logger) } = serverOptions(options)
-    this.#servers = transports.map((transport) =>
-      transport.server({ name, group, version: undefined, logger: loggerOf(logger) })
-    )
+    const { transports, store, name, group, drain, logger: given } = serverOptions(options)
+    const logger = loggerOf(given ?? nestLogger(this.logger))
+    const context = { name, group, version: undefined, logger }
+    const servers = transports.map((transport) => transport.server(context))
+    this.#storing = store && { store, server: store.server(context), logger }
+    this.#servers = this.#storing === undefined ? servers : [...servers, this.#storing.server]
     this.transportId = nestTransportOf(this.#servers[0]?.name ?? 'tcp') ?? Transport.TCP
     const withWildcards = transports.filter(({ traits }) => traits.wildcards)
     this.#withWildcards = new Set(withWildcards.map((transport) => transport.name))
+    if (store?.stores.wildcards === true) this.#withWildcards.add(store.name)
     this.#drain = drain
     this.#name = name
     this.#group = group ?? name
@@ -208,6 +223,7 @@ export class MicroserviceServer
     if (started !== true) return
     this.#isListening = false
     await Promise.all(this.#servers.map((server) => server.stop({ drain: this.#drain })))
+    await this.#kept?.close()
     this._status$.next('disconnected')
     this.#listeners.emit('close')
   }
@@ -218,8 +234,8 @@ export class MicroserviceServer
     try {
       checkDurable(dispatcher, this.#servers)
       checkGroups(dispatcher, this.#group)
-      for (const server of this.#servers) {
-        await server.start(wrapDispatcher(dispatcherFor(server, dispatcher), tracedReceived([])))
+      for (const [server, own] of this.#dispatchers(dispatcher)) {
+        await server.start(wrapDispatcher(dispatcherFor(server, own), tracedReceived([])))
         started.push(server)
       }
       this.#isListening = true
@@ -227,6 +243,17 @@ export class MicroserviceServer
       await Promise.all(started.map((server) => server.stop({ drain: 0 })))
       throw error
     }
+  }
+
+  /** The dispatcher of each server. The store is started first, so that it has the groups of what arrives. */
+  #dispatchers(all: Dispatcher): readonly (readonly [ServerTransport, Dispatcher])[] {
+    const storing = this.#storing
+    if (storing === undefined) return this.#servers.map((server) => [server, all])
+    const { store, server, logger } = storing
+    const kept = new Kept(store, all, this.#group, { logger, name: this.#name })
+    this.#kept = kept
+    const others = this.#servers.filter((one) => one !== server)
+    return [[server, kept.ofStore], ...others.map((one) => [one, kept.ofTransport(all)] as const)]
   }
 
   #routes(): readonly Route[] {

@@ -1,12 +1,15 @@
 /** The options of server and client, and the options of Nest that both refuse. */
 import {
+  type AnyStore,
   checkLogger,
   checkTimes,
   DEFAULT_DRAIN,
+  type EventStore,
   type Logger,
   loggerOf,
   milliseconds,
   OptionError,
+  storeOf,
   type Transport,
   timeoutOf
 } from '@elysia-microservices/transport/kit'
@@ -19,6 +22,11 @@ interface ServerOptions {
   readonly name?: string | undefined
   /** The name under which servers share work, in place of `name`. Default: the name. */
   readonly group?: string | undefined
+  /**
+   * The store of durable handlers, beside the transports: a store such as `sqlite('events.db')`, or a transport that
+   * stores events, of which only the store is used. Default: the transport, if it stores events.
+   */
+  readonly store?: AnyStore | undefined
   /** Milliseconds that messages in flight may take when the application closes. Default: 10,000. */
   readonly drain?: number | undefined
   /** The logger for failures that no caller can be told. Default: Nest's logger. */
@@ -112,12 +120,14 @@ const REFUSED_BY_SERVER = {
   protocol: NOT_OF_SERVERS
 }
 
-const SERVER_NAMES = ['transport', 'name', 'group', 'drain', 'logger', 'tlsOptions']
+const SERVER_NAMES = ['transport', 'store', 'name', 'group', 'drain', 'logger', 'tlsOptions']
 const CLIENT_NAMES = ['transport', 'timeout', 'logger', 'tlsOptions']
 
 /** Options of a server, with its transports. */
 export interface CheckedServerOptions {
   readonly transports: readonly Transport[]
+  /** The store beside the transports; `undefined`: there is none. */
+  readonly store: EventStore | undefined
   readonly name: string | undefined
   readonly group: string | undefined
   readonly drain: number
@@ -134,13 +144,14 @@ export interface CheckedClientOptions {
 /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
 export function serverOptions(options: MicroserviceServerOptions): CheckedServerOptions {
   refuse(REFUSED_BY_SERVER, options)
-  const { transport, name, group, drain = DEFAULT_DRAIN, logger, ...others } = options
+  const { transport, store: givenStore, name, group, drain = DEFAULT_DRAIN, logger, ...others } = options
   milliseconds(0, 'options.drain', drain)
   if (logger !== undefined) checkLogger('options.logger', logger)
   const transports = isShort(transport)
     ? [shortForm(withTls(others), 'server', SERVER_NAMES)]
     : given(transport, others)
-  return { transports, name, group, drain, logger: logger && loggerOf(logger) }
+  const store = givenStore === undefined ? undefined : storeOf(givenStore, transports)
+  return { transports, store, name, group, drain, logger: logger && loggerOf(logger) }
 }
 
 /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */

@@ -14,8 +14,9 @@ export type { CloseOptions } from './calls/drained.ts'
 export type { Outcome } from './calls/outcome.ts'
 export type { ClientStatus, ConnectionEvent, ConnectionListener } from './connection-event.ts'
 export { type Clock, ManualClock, systemClock } from './durable/clock.ts'
+export type { EventTime, FutureEvents, ListWaitingOptions, WaitingEvent } from './durable/future.ts'
 export type { DurableGroup } from './durable/group.ts'
-export type { DurableOptions, DurableRetryOptions, DurableStart } from './durable/options.ts'
+export type { DurableOptions, DurableRetryOptions, DurableStart, Recurrence } from './durable/options.ts'
 export type {
   DeadLetter,
   DeadLetters,

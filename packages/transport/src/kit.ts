@@ -80,10 +80,12 @@ export {
 } from './durable/dead-letter-changes.ts'
 export { type DeliveredEvent, dateOf, deliveryOf } from './durable/delivery.ts'
 export { directedHeaders, GROUPS, GROUPS_HEADER, isForOthers } from './durable/directed.ts'
+export { dueOf, hasTime, noFuture } from './durable/future.ts'
 export { durableGroup, storesNothing } from './durable/group.ts'
 export { Kept } from './durable/kept.ts'
 export {
   checkGroup,
+  checkRecurrence,
   type DurableSettings,
   durableSettings,
   groupOf,
@@ -102,6 +104,15 @@ export {
   VIA_PLAIN,
   viaOf
 } from './durable/published.ts'
+export { Recurring } from './durable/recurring.ts'
+export {
+  checkScheduleName,
+  dropPlanned,
+  type NextTime,
+  ownerOf,
+  planNext,
+  prefixOf
+} from './durable/schedule.ts'
 export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'
 export { declaredError, describe, errorOf, forOneMore, noteCall, unsendable } from './errors/index.ts'
 export {

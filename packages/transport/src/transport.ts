@@ -5,6 +5,7 @@
 import type { Caller } from './call.ts'
 import type { ClientStatus, ConnectionListener } from './connection-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
+import type { Clock } from './durable/clock.ts'
 import type { DurableCaller, DurableFigures } from './durable/published.ts'
 import type { Logger } from './logger.ts'
 
@@ -19,6 +20,8 @@ export interface StoreTraits {
    * the pause.
    */
   readonly delays: boolean
+  /** The store keeps events until their time comes (`at`, `delay`). */
+  readonly future: boolean
   /** Durable handlers may have wildcards in their patterns. */
   readonly wildcards: boolean
   /** Dead letters can be listed, read and deleted one by one. */
@@ -32,6 +35,7 @@ export const STORES_EVERYTHING: StoreTraits = {
   once: true,
   positions: true,
   delays: true,
+  future: false,
   wildcards: true,
   browses: true,
   start: ['new', 'all', 'since', 'after']
@@ -108,6 +112,8 @@ export interface EventStore {
   readonly name: string
   /** Abilities of the store. */
   readonly stores: StoreTraits
+  /** The clock by which events become due. Default: the system's clock. */
+  readonly clock?: Clock | undefined
   /**
    * Makes the part of a service that runs its durable handlers. Its dispatcher has only the routes of durable handlers.
    * @throws {OptionError} an option is wrong for a service

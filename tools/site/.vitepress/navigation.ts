@@ -50,6 +50,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Durable events', 'durable-events'),
       page('Events in a file', 'sqlite'),
       page('Events in PostgreSQL', 'postgres'),
+      page('Later and every day', 'later'),
       page('Outbox and inbox', 'outbox'),
       page('How to write an engine', 'engines')
     ]

@@ -1,17 +1,23 @@
 /** Further methods of a client whose engine stores events: publishing, dead letters, and pausing of groups. */
 import {
   type ClientContext,
+  type Clock,
   checkPublishOptions,
   type DeadLetters,
   type DurableCaller,
   directedHeaders,
+  dueOf,
+  type FutureEvents,
   GROUPS,
+  hasTime,
   inheritedOptions,
   nameOf,
+  noFuture,
   OptionError,
   type Pattern,
   type Published,
   type PublishOptions,
+  systemClock,
   timeoutOf,
   unsendable
 } from '@elysia-microservices/transport/kit'
@@ -84,7 +90,13 @@ export function unknownGroup(group: string, where: string): OptionError {
 export abstract class PublishingStore<Connection extends StoreConnection, Event extends OutgoingEvent>
   implements ClientStore<Connection>
 {
+  /** The events that wait for their time. A store that keeps none leaves it out, and events with a time are refused. */
+  readonly future?: FutureEvents | undefined
   protected readonly context: ClientContext
+  /** Tells the time from which a `delay` counts; a store with a clock of its own replaces it. */
+  protected readonly clock: Clock = systemClock
+  /** The name of the store in errors. */
+  readonly #title: string
   protected readonly publisher: Publisher<Event>
   /** Returns the connection; connects if there is none. */
   protected readonly connect: () => Promise<Connection>
@@ -101,6 +113,7 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
     this.connect = connect
     this.publisher = new Publisher({ title: engine.title, halted, ...publisher })
     this.#writer = new CallWriter(engine)
+    this.#title = engine.title
   }
 
   abstract attach(connection: Connection): void
@@ -139,8 +152,18 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
       })
       const directed = directedHeaders(options[GROUPS])
       const isOwnId = options.id === undefined
+      if (hasTime(options) && this.future === undefined) throw noFuture(this.#title)
+      const due = dueOf(options, this.clock.now())
       return this.outgoing(
-        { pattern: nameOf(pattern), address, id, isOwnId, timeout, signal: signal ?? undefined },
+        {
+          pattern: nameOf(pattern),
+          address,
+          id,
+          isOwnId,
+          timeout,
+          signal: signal ?? undefined,
+          ...(due !== undefined && { due })
+        },
         { json, packet: eventOf(head, json), key, headers: directed ? { ...headers, ...directed } : headers }
       )
     } catch (error) {

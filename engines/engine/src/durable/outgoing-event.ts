@@ -10,6 +10,11 @@ export interface OutgoingEvent {
   readonly id: string
   /** The id was generated here, so a duplicate can only be an event that this publisher has sent twice. */
   readonly isOwnId: boolean
+  /**
+   * The time from which on the event is delivered, in milliseconds since 1970. Only if the store keeps events until then.
+   * Default: now.
+   */
+  readonly due?: number | undefined
   /** Milliseconds for publishing; 0: no limit. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined

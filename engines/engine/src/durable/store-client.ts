@@ -5,6 +5,7 @@ import {
   ConnectionError,
   type ConnectionListener,
   type DeadLetters,
+  type DurableCaller,
   Notices,
   type Pattern,
   type Published,
@@ -45,6 +46,10 @@ export class ConnectedStoreClient<Connection extends StoreConnection> implements
       connect: () => this.#opened(),
       halted: () => this.#halted
     })
+  }
+
+  get future(): DurableCaller['future'] {
+    return this.#durable.future
   }
 
   get status(): ClientStatus {

@@ -10,11 +10,14 @@ import type {
   ConnectionListener,
   DurableGroup,
   EmitOptions,
+  ListWaitingOptions,
   MicroserviceError,
   Outcome,
   Pattern,
   Published,
-  PublishOptions
+  PublishOptions,
+  Recurrence,
+  WaitingEvent
 } from '@elysia-microservices/transport'
 import type { EventsOf, MessagesOf } from '../types/carried.ts'
 import type { ColdObservable } from './cold-observable.ts'
@@ -66,6 +69,31 @@ interface Storing {
    * @throws {OptionError} it is not a valid name of a group
    */
   group(name: string): DurableGroup
+  /**
+   * Deletes an event that waits for its time (`at` or `delay` of `publish`).
+   * @returns true if it was still waiting: it will not be delivered
+   * @throws {OptionError} the store keeps no events until a time
+   */
+  cancel(pattern: Pattern, id: string): Promise<boolean>
+  /**
+   * Lists events that wait for their time, the soonest first.
+   * @throws {OptionError} the store keeps no events until a time
+   */
+  waiting(options?: ListWaitingOptions): AsyncIterable<WaitingEvent>
+  /**
+   * Publishes an event at all times of a rule, to every group, from now on. A schedule with the same id and pattern is
+   * replaced. The next time waits in the store; the process that gets the event puts the one behind it there, so the
+   * schedule ends if no group handles the pattern when a time comes.
+   * @returns the next time; `undefined`: the rule has none
+   * @throws {OptionError} the rule is wrong, `croner` is not installed, or the store keeps no events until a time
+   */
+  schedule(id: string, pattern: Pattern, data: unknown, every: Recurrence): Promise<Date | undefined>
+  /**
+   * Ends a schedule.
+   * @returns whether its next time was still waiting
+   * @throws {OptionError} the store keeps no events until a time
+   */
+  unschedule(id: string, pattern: Pattern): Promise<boolean>
 }
 
 /**

@@ -7,38 +7,54 @@ import {
   type CallOptions,
   type ClientStatus,
   type ClientTransport,
+  type Clock,
   type CloseOptions,
   type ConnectionListener,
   checkedDefaults,
   checkLogger,
+  checkRecurrence,
+  checkScheduleName,
   checkTimes,
   consoleLogger,
+  type DurableCaller,
   type DurableGroup,
   defaulting,
   drained,
+  dropPlanned,
   durableGroup,
+  type FutureEvents,
   INSIDE,
   type InsideClient,
   inTurn,
+  type ListWaitingOptions,
   type Logger,
   loggerOf,
   type MessageHeaders,
   type Middleware,
   mustBeBoolean,
+  noFuture,
   OptionError,
+  ownerOf,
+  type Pattern,
+  planNext,
+  prefixOf,
+  type Recurrence,
   readCallerName,
   type SentMessage,
   type StoreClient,
   type StoringTransport,
   storeOf,
   storesNothing,
+  systemClock,
   type Traits,
   type Transport,
   timeoutOf,
   tracedSent,
+  type WaitingEvent,
   wrapCaller,
   wrapPublish
 } from '@elysia-microservices/transport/kit'
+import { nextTime } from '../service/cron.ts'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
 import { followMessages, messageInHand } from '../service/handled-message.ts'
 import { type ShortClientOptions, shortForm, strayOption } from '../short-form.ts'
@@ -200,7 +216,8 @@ export function connect(options: ConnectOptions = {}): object {
   if (onStatus !== undefined) for (const one of [client, durable]) one?.onStatus(onStatus)
   for (const middleware of wrap) middleware.attach?.(client)
   const traits = store === undefined ? transport.traits : { ...transport.traits, stores: store.stores }
-  return new TransportClient(client, durable, traits, tracedSent(wrap), adapt)
+  const clock = (store ?? (transport as Partial<StoringTransport>).store)?.clock ?? systemClock
+  return new TransportClient(client, durable, clock, traits, tracedSent(wrap), adapt)
 }
 
 /** Makes a call in a handler `within` its message, unless the call names one. */
@@ -234,6 +251,7 @@ class TransportClient extends Calls implements UntypedStoringClient {
   readonly #transport: ClientTransport
   /** The store beside the transport; `undefined`: the transport stores events itself, or none. */
   readonly #store: StoreClient | undefined
+  readonly #clock: Clock
   readonly #publishing: Publishing
   /** Abilities of the transport, and its store: for packages that build on this one, see `insideOf`. */
   readonly [INSIDE]: InsideClient
@@ -241,6 +259,7 @@ class TransportClient extends Calls implements UntypedStoringClient {
   constructor(
     transport: ClientTransport,
     store: StoreClient | undefined,
+    clock: Clock,
     traits: Traits,
     wrap: readonly Middleware<SentMessage>[],
     adapt?: Adapt
@@ -257,6 +276,7 @@ class TransportClient extends Calls implements UntypedStoringClient {
     )
     this.#transport = transport
     this.#store = store
+    this.#clock = clock
     this.#publishing = publishing
     this[INSIDE] = { traits, durable }
   }
@@ -287,6 +307,45 @@ class TransportClient extends Calls implements UntypedStoringClient {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  cancel(pattern: Pattern, id: string): Promise<boolean> {
+    return this.#future.cancel(pattern, id)
+  }
+
+  waiting(options?: ListWaitingOptions): AsyncIterable<WaitingEvent> {
+    return this.#future.list(options)
+  }
+
+  async schedule(id: string, pattern: Pattern, data: unknown, every: Recurrence): Promise<Date | undefined> {
+    const schedule = this.#scheduleOf(id, pattern)
+    checkRecurrence('every', every)
+    const store = this.#futureStore
+    const planned = { ...schedule, every, dataOf: () => data }
+    await dropPlanned(store, planned, prefixOf(planned))
+    return planNext(store, planned, nextTime, this.#clock.now())
+  }
+
+  async unschedule(id: string, pattern: Pattern): Promise<boolean> {
+    return dropPlanned(this.#futureStore, this.#scheduleOf(id, pattern))
+  }
+
+  #scheduleOf(id: string, pattern: Pattern) {
+    checkScheduleName('id', id)
+    return { owner: ownerOf('schedule', id), pattern }
+  }
+
+  get #future(): FutureEvents {
+    return this.#futureStore.future
+  }
+
+  /** @throws {OptionError} the store keeps no events until a time, or there is none */
+  get #futureStore(): DurableCaller & { readonly future: FutureEvents } {
+    const { durable } = this[INSIDE]
+    const { name } = this.#transport
+    if (durable === undefined) throw storesNothing(name)
+    if (durable.future === undefined) throw noFuture(this.#store?.name ?? name)
+    return durable as DurableCaller & { readonly future: FutureEvents }
   }
 
   group(name: string): DurableGroup {

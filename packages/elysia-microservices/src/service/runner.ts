@@ -6,12 +6,15 @@ import {
   checkGroups,
   type Dispatcher,
   dispatcherFor,
+  durableRoutes,
   type EventStore,
   Kept,
   type Logger,
   OptionError,
+  Recurring,
   type ServerTransport,
   type ServiceStatus,
+  type StoringTransport,
   statsOf,
   type Transport,
   type TransportStats
@@ -28,6 +31,7 @@ import {
 import type { WorkerGroup } from '@elysia-microservices/workers/supervisor'
 import type { Door } from '../app/doors.ts'
 import { schemasCompiled } from '../schema/typebox.ts'
+import { nextTime } from './cron.ts'
 import { followedFrom } from './handled-message.ts'
 import { clearEarlier, remember } from './hot.ts'
 import type { LifeEnd } from './life.ts'
@@ -64,9 +68,6 @@ const HOOKS_AT_LEAST = 1_000
  */
 const HTTP_LATER = 250
 
-/** Milliseconds within which the store must have an event that a transport has brought. */
-const KEEP_TIMEOUT = 30_000
-
 /** The used services whose own transport the log has told of. */
 const unopened = new WeakSet<OwnTransports>()
 
@@ -87,6 +88,8 @@ export class ServiceRunner {
   readonly #started = new Set<ServerTransport>()
   /** The durable handlers of this run, if a store beside the transports has their events. */
   #kept: Kept | undefined
+  /** The events of this run that recur; `undefined`: there are none. */
+  #recurring: Recurring | undefined
   #group: WorkerGroup | undefined
   #listening: Promise<void> | undefined
   #status: ServiceStatus = 'stopped'
@@ -293,7 +296,9 @@ export class ServiceRunner {
       // The handlers are compiled again, because the chain may have added hooks after them.
       core.compileAll()
       this.#unfollow = followedFrom(() => core.compileAll())
+      this.#readRules()
       await this.#startAll()
+      await this.#recurring?.start()
       const transports = this.#servers.map(({ name, address }) => ({ name, address }))
       announce({ service: this.#settings.name, transports })
       this.#tellUnopened()
@@ -319,6 +324,19 @@ export class ServiceRunner {
     }
   }
 
+  /** Reads the rules of recurring events. Without any, events of clients' schedules may still come. */
+  #readRules(): void {
+    const { transports, storing, logger, name, group = name } = this.#settings
+    const dispatcher = this.#core.dispatcher(logger)
+    const durable = durableRoutes(dispatcher)
+    const stores = transports.flatMap((transport) => (transport as Partial<StoringTransport>).store ?? [])
+    const store = storing?.store ?? stores.find(({ stores }) => stores.future) ?? stores[0]
+    // Without any store, the start is refused because a handler is durable.
+    if (store === undefined || durable.length === 0) return
+    if (!store.stores.future && durable.every(({ durable: { every } }) => every === undefined)) return
+    this.#recurring = new Recurring(store, dispatcher, group, { logger, name }, nextTime)
+  }
+
   /** Starts the servers that are not running yet. */
   async #startAll(): Promise<void> {
     const dispatchers = this.#dispatchers()
@@ -336,11 +354,11 @@ export class ServiceRunner {
   #dispatchers(): Map<ServerTransport, Dispatcher> {
     const core = this.#core
     const { logger, name, group = name, storing } = this.#settings
-    const all = core.dispatcher(logger)
+    const plain = core.dispatcher(logger)
+    const all = this.#recurring?.around(plain) ?? plain
     const own = this.#callers.map((server) => [server, core.dispatcherOf(server.name, all)] as const)
     if (storing === undefined) return new Map(own)
-    const context = { logger, name, timeout: KEEP_TIMEOUT, dispatcher: undefined }
-    this.#kept ??= new Kept(storing.store, core.ofStore(storing.store.name, all), group, context)
+    this.#kept ??= new Kept(storing.store, core.ofStore(storing.store.name, all), group, { logger, name })
     const kept = this.#kept
     return new Map([
       [storing.server, kept.ofStore],
@@ -352,8 +370,9 @@ export class ServiceRunner {
     const started = [...this.#started]
     this.#started.clear()
     await Promise.all(started.map((server) => server.stop({ drain })))
-    await this.#kept?.close()
+    await Promise.all([this.#kept?.close(), this.#recurring?.close()])
     this.#kept = undefined
+    this.#recurring = undefined
   }
 
   async #startWorkers(): Promise<void> {

@@ -10,12 +10,23 @@ import type { ClientContext, EventStore, StoreClient } from '../transport.ts'
 import { routeMatches } from '../wildcards.ts'
 import { GROUPS } from './directed.ts'
 import { groupOf } from './options.ts'
-import { type DurableRoute, dispatcherFor, durableRoutes, VIA_PLAIN } from './published.ts'
+import { type DurableRoute, durableRoutes, VIA_PLAIN } from './published.ts'
+
+/** Milliseconds within which the store must have an event of the service itself. */
+const STORED_WITHIN = 30_000
+
+/** A service as a client of its own store. */
+export type StoringService = Pick<ClientContext, 'logger' | 'name'>
+
+/** The context of that client. */
+export function contextOf({ logger, name }: StoringService): ClientContext {
+  return { logger, name, timeout: STORED_WITHIN, dispatcher: undefined }
+}
 
 /** The durable handlers of a service, and the connection by which the service itself stores events for them. */
 export class Kept {
   readonly #store: EventStore
-  readonly #context: ClientContext
+  readonly #owner: StoringService
   readonly #dispatcher: Dispatcher
   readonly #groups: readonly { readonly route: string; readonly group: string }[]
   /** The routes of handlers that are not durable; `undefined` stands for a RegExp. */
@@ -26,14 +37,9 @@ export class Kept {
    * @param service the group of handlers that name none
    * @throws {OptionError} a handler has no group
    */
-  constructor(
-    store: EventStore,
-    dispatcher: Dispatcher,
-    service: string | undefined,
-    context: ClientContext
-  ) {
+  constructor(store: EventStore, dispatcher: Dispatcher, service: string | undefined, owner: StoringService) {
     this.#store = store
-    this.#context = context
+    this.#owner = owner
     this.#dispatcher = dispatcher
     this.#groups = durableRoutes(dispatcher).map(({ route = '', durable }) => ({
       route,
@@ -45,7 +51,7 @@ export class Kept {
 
   /** The dispatcher with which the store's server is started: it has the durable routes only. */
   get ofStore(): Dispatcher {
-    return dispatcherFor({ isDurable: true }, withRoutes(this.#dispatcher, isDurable))
+    return withRoutes(this.#dispatcher, isDurable)
   }
 
   /**
@@ -71,9 +77,9 @@ export class Kept {
   }
 
   async #keep({ pattern, data, headers }: IncomingMessage, groups: readonly string[]): Promise<void> {
-    const { logger } = this.#context
+    const { logger } = this.#owner
     try {
-      this.#client ??= this.#store.client(this.#context)
+      this.#client ??= this.#store.client(contextOf(this.#owner))
       await this.#client.publish(pattern, data, { headers, [GROUPS]: groups })
     } catch (error) {
       quietLog(logger).error('unstored', `The event '${shown(pattern)}' could not be stored`, error)

@@ -33,6 +33,14 @@ export interface DurableRetryOptions {
  */
 export type DurableStart = 'new' | 'all' | { readonly since: Date } | { readonly after: string | undefined }
 
+/** The rule of an event that recurs. */
+export interface Recurrence {
+  /** The times as a cron expression: `'0 6 * * *'`. With six fields, the first one is the second. */
+  readonly cron: string
+  /** The time zone of the expression, such as `'Europe/Berlin'`. Default: the time zone of the process. */
+  readonly timeZone?: string | undefined
+}
+
 /**
  * Makes the handler of an event durable: each event is delivered until its handler succeeds, or becomes a dead letter.
  */
@@ -52,6 +60,12 @@ export interface DurableOptions {
    * Default: `'new'`.
    */
   readonly start?: DurableStart | undefined
+  /**
+   * The event recurs: the group of the handler gets it at these times, once for all its processes. Its data is
+   * `{ due }`, the time as text. Needs a store that keeps events until a time, and the package `croner`. Default: the
+   * event comes only when it is published.
+   */
+  readonly every?: Recurrence | undefined
 }
 
 /** Checked options, with their defaults. */
@@ -62,6 +76,8 @@ export interface DurableSettings {
   /** The group of the handler; `undefined`: the name of the service. */
   readonly group: string | undefined
   readonly start: DurableStart
+  /** The rule by which the event recurs; `undefined`: it does not recur. */
+  readonly every: Recurrence | undefined
 }
 
 const WHOLE = mustBe(
@@ -83,7 +99,8 @@ export const DURABLE_OPTIONS = {
   concurrency: { byDefault: 16, check: WHOLE },
   ordered: { byDefault: false, check: mustBeBoolean },
   group: { check: checkOwnGroup },
-  start: { byDefault: 'new', check: checkStart }
+  start: { byDefault: 'new', check: checkStart },
+  every: { check: checkRecurrence }
 } as const satisfies OptionTable<DurableOptions>
 
 /**
@@ -114,6 +131,14 @@ export function checkGroup(path: string, group: unknown): asserts group is strin
       "a text of 1 to 128 characters without blanks or the characters '.', '*', '>', '/', '\\'",
       group
     )
+}
+
+/** Checks the form of a rule; whether it is a cron expression is known when the service starts. */
+export function checkRecurrence(path: string, given: unknown): void {
+  const { cron, timeZone, ...others } = Object(given) as Partial<Recurrence>
+  const isText = (value: unknown) => typeof value === 'string' && value !== ''
+  if (!isText(cron) || !(timeZone === undefined || isText(timeZone)) || Object.keys(others).length > 0)
+    throw OptionError.expected(path, "{ cron: '0 6 * * *', timeZone: 'Europe/Berlin' }", given)
 }
 
 function checkStart(path: string, start: unknown): void {

@@ -6,11 +6,13 @@ import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
 import { type GROUPS, isForOthers } from './directed.ts'
+import { checkTime, type EventTime, type FutureEvents } from './future.ts'
 import { type DurableSettings, groupOf } from './options.ts'
 
 /** Options of `publish`. */
 export interface PublishOptions
-  extends Pick<CallOptions, 'key' | 'headers' | 'signal' | 'timeout' | 'within'> {
+  extends Pick<CallOptions, 'key' | 'headers' | 'signal' | 'timeout' | 'within'>,
+    EventTime {
   /**
    * Identifies the event: within the engine's window, a second event with the same id is not stored. Default: a
    * generated id, so that an event which is sent again after a lost connection is stored once.
@@ -25,7 +27,7 @@ export interface Published {
   readonly id: string
   /**
    * The position of the event in the engine's store; a handler may start behind it (`start: { after: position }`).
-   * `undefined` if the engine has no positions.
+   * `undefined` if the engine has no positions, or the event waits for its time.
    */
   readonly position: string | undefined
   /** Whether the engine already had an event with this id; then nothing was stored. */
@@ -91,6 +93,8 @@ export interface DurableCaller {
   deadLetters(group: string): DeadLetters
   /** Pauses or resumes deliveries to a group, in all its processes. */
   pauseGroup(group: string, isPaused: boolean): Promise<void>
+  /** The events that wait for their time; missing if the store keeps none (`traits.stores.future`). */
+  readonly future?: FutureEvents | undefined
 }
 
 /** Figures of one durable handler in this process. */
@@ -195,7 +199,16 @@ export function secondHandler(route: string, group: string | undefined): OptionE
 }
 
 /** The names of the options of `publish`. */
-const NAMES: ReadonlySet<string> = new Set(['key', 'headers', 'signal', 'timeout', 'within', 'id'])
+const NAMES: ReadonlySet<string> = new Set([
+  'key',
+  'headers',
+  'signal',
+  'timeout',
+  'within',
+  'id',
+  'at',
+  'delay'
+])
 
 /** @throws {OptionError} an option is unknown or invalid */
 export function checkPublishOptions(options: PublishOptions | undefined): void {
@@ -203,6 +216,7 @@ export function checkPublishOptions(options: PublishOptions | undefined): void {
   if (typeof options !== 'object' || options === null)
     throw OptionError.expected('options', 'an object of options', options)
   checkCallOptions(options, NAMES)
+  checkTime(options)
   for (const name of ['id', 'key'] as const) {
     const value = options[name]
     if (value === undefined) continue

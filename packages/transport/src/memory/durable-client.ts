@@ -1,6 +1,7 @@
 /** The durable events of a client on `memory()`: publishing and dead letters. */
 import { inheritedOptions } from '../calls/within.ts'
 import { directedHeaders, GROUPS } from '../durable/directed.ts'
+import { dueOf, type FutureEvents } from '../durable/future.ts'
 import {
   checkPublishOptions,
   type DeadLetter,
@@ -9,10 +10,10 @@ import {
   type ListDeadLettersOptions
 } from '../durable/published.ts'
 import { CanceledError, ConnectionError, OptionError, unsendable } from '../errors/index.ts'
-import { nameOf, routeOf } from '../pattern.ts'
+import { nameOf, type Pattern, routeOf } from '../pattern.ts'
 import { decode, encode, type MemoryHub } from './hub.ts'
 import { outside } from './outside.ts'
-import type { MemoryDeadLetter } from './store.ts'
+import { nameOf as eventName, type MemoryDeadLetter } from './store.ts'
 
 /**
  * @param isClosed returns whether the client is closed
@@ -46,8 +47,13 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPl
       return new Promise((resolve, reject) => {
         outside(() => {
           try {
+            const tellPlain = () => {
+              if (reachesPlain) hub.sendEvent(message, true)
+            }
+            const due = dueOf(given ?? {}, store.clock.now())
+            if (due !== undefined) return resolve(store.storeLater(message, key, id, due, tellPlain))
             const published = store.store(message, key, id)
-            if (reachesPlain && !published.duplicate) hub.sendEvent(message, true)
+            if (!published.duplicate) tellPlain()
             resolve(published)
           } catch (error) {
             reject(error)
@@ -56,6 +62,7 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPl
       })
     },
     deadLetters: (group) => new MemoryDeadLetters(hub, group),
+    future: memoryFuture(hub),
     async pauseGroup(name, isPaused) {
       const found = [...store.groups.values()].filter((group) => group.name === name)
       if (found.length === 0)
@@ -64,6 +71,31 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPl
           `There is no group '${name}' here: a group is created when its first service starts`
         )
       for (const group of found) group.isPaused = isPaused
+    }
+  }
+}
+
+function memoryFuture(hub: MemoryHub): FutureEvents {
+  const { later } = hub.store
+  const take = (pattern: Pattern, id: string) => later.take(eventName(routeOf(pattern), id))
+  return {
+    cancel: async (pattern, id) => take(pattern, id) !== undefined,
+    async fire(pattern, id) {
+      const event = take(pattern, id)
+      event?.fire()
+      return event !== undefined
+    },
+    async *list({ pattern, limit = Number.POSITIVE_INFINITY } = {}) {
+      const route = pattern === undefined ? undefined : routeOf(pattern)
+      const all = later.all.filter(({ message }) => route === undefined || message.route === route)
+      for (const { id, key, due, message } of all.slice(0, limit))
+        yield {
+          pattern: message.pattern,
+          ...{ id, key },
+          at: new Date(due),
+          headers: message.headers ?? {},
+          data: decode(hub.openCodec(), message.data as Uint8Array)
+        }
     }
   }
 }

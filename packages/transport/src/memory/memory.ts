@@ -29,7 +29,7 @@ const TRAITS: StoringTraits = {
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: STORES_EVERYTHING
+  stores: { ...STORES_EVERYTHING, future: true }
 }
 
 /**
@@ -64,6 +64,7 @@ export function memory(options?: MemoryOptions): StoringTransport {
     store: {
       name: 'memory',
       stores: TRAITS.stores,
+      clock,
       server: (context) => new MemoryStoreServer(hub, context),
       client: () => new MemoryStoreClient(hub)
     },

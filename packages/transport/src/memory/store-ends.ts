@@ -61,6 +61,10 @@ export class MemoryStoreClient implements StoreClient {
     this.#durable = memoryDurable(hub, () => this.#isClosed, false)
   }
 
+  get future(): DurableCaller['future'] {
+    return this.#durable.future
+  }
+
   get status(): ClientStatus {
     return this.#isClosed ? 'closed' : 'connected'
   }

@@ -5,6 +5,7 @@ import type { Published } from '../durable/published.ts'
 import type { HeldEvent } from '../durable/worker.ts'
 import { NotStoredError, OptionError } from '../errors/index.ts'
 import { routeMatches } from '../wildcards.ts'
+import { Later, type Waiting } from './later.ts'
 import type { MemoryMessage } from './memory-message.ts'
 
 /** Milliseconds within which an id is stored only once. */
@@ -20,6 +21,13 @@ export interface StoredEvent {
   readonly key: string | undefined
   readonly message: MemoryMessage
   readonly publishedAt: number
+}
+
+/** An event that waits for its time. */
+export interface WaitingInMemory extends Waiting {
+  readonly id: string
+  readonly key: string | undefined
+  readonly message: MemoryMessage
 }
 
 /** A stored event that is delivered to a group. */
@@ -48,13 +56,17 @@ export class MemoryStore {
   readonly clock: Clock
   readonly groups = new Map<string, MemoryGroup>()
   readonly deadLetters = new Map<number, MemoryDeadLetter>()
+  readonly later: Later<WaitingInMemory>
   readonly #kept: StoredEvent[] = []
   readonly #ids = new Map<string, StoredEvent>()
   #position = 0
   #places = 0
+  /** Number of events that were to wait and had no id. */
+  #unnamed = 0
 
   constructor(clock: Clock) {
     this.clock = clock
+    this.later = new Later(clock)
   }
 
   /** Whether a group receives events of a route. */
@@ -71,9 +83,10 @@ export class MemoryStore {
     const now = this.clock.now()
     this.#forgetIds(now)
     // An id may belong to one event of each pattern, as in an outbox.
-    const name = `${message.route}\n${id}`
+    const name = nameOf(message.route, id)
     const known = this.#ids.get(name)
     if (known !== undefined) return { id, position: String(known.position), duplicate: true }
+    if (this.later.has(name)) return { id, position: undefined, duplicate: true }
     const groups = [...this.groups.values()].filter(({ route }) => routeMatches(route, message.route))
     const full = groups.find(({ waiting }) => waiting >= MOST_WAITING)
     if (full !== undefined)
@@ -84,6 +97,31 @@ export class MemoryStore {
     if (this.#kept.length > MOST_KEPT) this.#kept.shift()
     for (const group of groups) group.add(stored)
     return { id, position: String(stored.position), duplicate: false }
+  }
+
+  /**
+   * Keeps an event until it is due, unless its id is known.
+   * @param fired is called when the event was stored, with its groups
+   */
+  storeLater(
+    message: MemoryMessage,
+    key: string | undefined,
+    given: string | undefined,
+    due: number,
+    fired: () => void
+  ): Published {
+    const id = given ?? `memory-later-${++this.#unnamed}`
+    this.#forgetIds(this.clock.now())
+    const name = nameOf(message.route, id)
+    if (this.#ids.has(name) || this.later.has(name)) return { id, position: undefined, duplicate: true }
+    if (this.later.size >= MOST_WAITING)
+      throw new NotStoredError(`${MOST_WAITING} events already wait for their time`, true)
+    const fire = () => {
+      this.store(message, key, id)
+      fired()
+    }
+    this.later.add({ name, due, fire, id, key, message })
+    return { id, position: undefined, duplicate: false }
   }
 
   /**
@@ -107,7 +145,7 @@ export class MemoryStore {
         )
       return known
     }
-    const group = new MemoryGroup(name, route, settings.ordered, this.clock)
+    const group = new MemoryGroup(name, route, settings.ordered, this.clock, () => this.#attend())
     this.groups.set(key, group)
     const isWanted = startsWith(settings.start)
     const stored = this.#kept.filter(({ message }) => routeMatches(route, message.route))
@@ -122,12 +160,24 @@ export class MemoryStore {
     this.deadLetters.set(place, { ...stored, reason, attempts: attempt, diedAt, from: group, place })
   }
 
+  /** Whether events become due depends on whether somebody is there to handle them. */
+  #attend(): void {
+    const isAttended = [...this.groups.values()].some(({ hasMembers }) => hasMembers)
+    if (isAttended) this.later.wake()
+    else this.later.sleep()
+  }
+
   #forgetIds(now: number): void {
     for (const [id, { publishedAt }] of this.#ids) {
       if (publishedAt + WINDOW > now) return
       this.#ids.delete(id)
     }
   }
+}
+
+/** Identifies an event by its pattern and its id. */
+export function nameOf(route: string, id: string): string {
+  return `${route}\n${id}`
 }
 
 function startsWith(start: DurableStart): (stored: StoredEvent) => boolean {
@@ -150,10 +200,13 @@ export class MemoryGroup {
   /** Events that pause before the next delivery: when the pause ends, and the function that cancels its timer. */
   readonly #pausing = new Map<GroupEvent, { readonly due: number; readonly end: () => void }>()
   readonly #members: GroupMember[] = []
+  readonly #changed: () => void
   #isPaused = false
   #turn = 0
 
-  constructor(name: string, route: string, ordered: boolean, clock: Clock) {
+  /** @param changed is called when a member has joined or left */
+  constructor(name: string, route: string, ordered: boolean, clock: Clock, changed: () => void) {
+    this.#changed = changed
     this.name = name
     this.route = route
     this.ordered = ordered
@@ -163,6 +216,10 @@ export class MemoryGroup {
   /** Number of events that are not handled yet. */
   get waiting(): number {
     return this.#waiting.length + this.#away.size
+  }
+
+  get hasMembers(): boolean {
+    return this.#members.length > 0
   }
 
   get isPaused(): boolean {
@@ -183,6 +240,7 @@ export class MemoryGroup {
   join(member: GroupMember): void {
     this.#members.push(member)
     if (this.#members.length === 1) for (const [event, { due }] of this.#pausing) this.#pause(event, due)
+    this.#changed()
     this.pump()
   }
 
@@ -191,6 +249,7 @@ export class MemoryGroup {
     if (index !== -1) this.#members.splice(index, 1)
     // Timers would keep a process running in which nobody is left to handle the events.
     if (this.#members.length === 0) for (const { end } of this.#pausing.values()) end()
+    this.#changed()
     this.pump()
   }
 

@@ -1,0 +1,127 @@
+/** Events that wait for their time, over every store that keeps them. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe } from 'node:test'
+import { Log, until } from '@elysia-microservices/test-support'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import type { EngineUnderTest, RunningEngine } from './engine-under-test.ts'
+import { casesOver } from './needs.ts'
+import { placesOf } from './place.ts'
+
+/** Milliseconds after which events of these cases are due: longer than it takes to look that they wait. */
+const SOON = 300
+const HOUR = 3_600_000
+
+/** Declares the cases of this file over an engine. */
+export function futureEvents(under: EngineUnderTest): void {
+  casesOver(under, 'events that wait for their time', ['stores', 'future'], ({ title, start }, caseOf) => {
+    describe(`an event that waits for its time over ${title}`, () => {
+      let engine: RunningEngine
+      let place: ReturnType<typeof placesOf>
+      let count = 0
+      const log = new Log()
+      const cleanUps: (() => Promise<unknown>)[] = []
+
+      /** A pattern that only this test uses. */
+      const fresh = () => `later${++count}.happened`
+
+      function newClient() {
+        const client = connect({ ...place(), logger: log.logger })
+        cleanUps.push(() => client.close())
+        return client
+      }
+
+      /** A service that notes the events of a pattern. */
+      async function serve(pattern: string, name: string, seen: Message[]) {
+        const service = microservice({ ...place(), name, logger: log.logger }).event(
+          pattern,
+          (message) => void seen.push(message),
+          { durable: { ordered: true } }
+        )
+        await service.listen()
+        cleanUps.push(() => service.stop())
+        return service
+      }
+
+      before(async () => {
+        engine = await start()
+        place = placesOf(engine)
+      })
+      afterEach(async () => {
+        for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+      })
+      after(() => engine.close())
+
+      caseOf('comes once to each group that exists by then, and never before', [], async () => {
+        const pattern = fresh()
+        const seen: Message[] = []
+        await serve(pattern, 'early', seen)
+        await serve(pattern, 'early', seen)
+        const client = newClient()
+        const due = Date.now() + SOON
+        const first = await client.publish(
+          pattern,
+          { n: 1 },
+          { id: 'x', key: 'k', headers: { 'x-a': 'ä' }, at: new Date(due) }
+        )
+        assert.deepEqual(first, { id: 'x', position: undefined, duplicate: false })
+        assert.equal((await client.publish(pattern, { n: 2 }, { id: 'x' })).duplicate, true)
+        assert.equal((await client.publish(pattern, { n: 2 }, { id: 'x', delay: 1 })).duplicate, true)
+        assert.equal(seen.length, 0)
+        await serve(pattern, 'late', seen)
+        await until('Both groups have it', () => seen.length === 2)
+        for (const { data, headers, delivery } of seen) {
+          assert.deepEqual([data, headers, delivery?.id, delivery?.key], [{ n: 1 }, { 'x-a': 'ä' }, 'x', 'k'])
+          assert.ok((delivery?.publishedAt.getTime() as number) >= due)
+        }
+        assert.equal((await client.publish(pattern, { n: 3 }, { id: 'x', delay: SOON })).duplicate, true)
+      })
+
+      caseOf('can be listed and cancelled until it comes', [], async () => {
+        const pattern = fresh()
+        const seen: Message[] = []
+        await serve(pattern, 'cancelled', seen)
+        const client = newClient()
+        const at = new Date(Date.now() + 2 * HOUR)
+        await client.publish(pattern, 'later', { id: 'b', at, key: 'k', headers: { 'x-a': '1' } })
+        await client.publish(pattern, 'sooner', { id: 'a', delay: HOUR })
+        await client.publish(fresh(), 'other', { id: 'c', delay: HOUR })
+        const all = async () => {
+          const list = []
+          for await (const one of client.waiting({ pattern })) list.push(one)
+          return list
+        }
+        const [sooner, later] = await all()
+        assert.deepEqual([sooner?.id, sooner?.data], ['a', 'sooner'])
+        assert.deepEqual(later, { pattern, id: 'b', key: 'k', at, headers: { 'x-a': '1' }, data: 'later' })
+        assert.deepEqual(
+          [await client.cancel(pattern, 'a'), await client.cancel(pattern, 'a')],
+          [true, false]
+        )
+        assert.deepEqual(
+          (await all()).map(({ id }) => id),
+          ['b']
+        )
+        await client.publish(pattern, 'again', { id: 'a', delay: 1 })
+        await until('It has come', () => seen.length === 1)
+        assert.equal(seen[0]?.data, 'again')
+        assert.equal(await client.cancel(pattern, 'a'), false)
+        await client.cancel(pattern, 'b')
+      })
+
+      caseOf('counts from its time among those of its key', [], async () => {
+        const pattern = fresh()
+        const seen: Message[] = []
+        await serve(pattern, 'keys', seen)
+        const client = newClient()
+        await client.publish(pattern, 1, { key: 'k', delay: SOON })
+        await client.publish(pattern, 2, { key: 'k' })
+        await until('Both have come', () => seen.length === 2)
+        assert.deepEqual(
+          seen.map(({ data }) => data),
+          [2, 1]
+        )
+      })
+    })
+  })
+}

@@ -1,0 +1,132 @@
+/** The recurring events of a service: the process that gets an event puts the one behind it into the store. */
+import type { Dispatcher } from '../dispatcher.ts'
+import { OptionError } from '../errors/index.ts'
+import type { IncomingMessage } from '../message.ts'
+import type { EventStore, StoreClient } from '../transport.ts'
+import { hasWildcards } from '../wildcards.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { noFuture } from './future.ts'
+import { contextOf, type StoringService } from './kept.ts'
+import { groupOf } from './options.ts'
+import { durableRoutes } from './published.ts'
+import {
+  dropPlanned,
+  type NextTime,
+  ownerOf,
+  planNext,
+  prefixOf,
+  readScheduled,
+  type Schedule
+} from './schedule.ts'
+
+/** The rule of a handler, for its group. */
+interface Rule extends Schedule {
+  readonly pattern: string
+  readonly group: string
+  readonly prefix: string
+}
+
+/** Returns the rules of a service. @throws {OptionError} a pattern is no name of an event, or a handler has no group */
+function rulesOf(dispatcher: Pick<Dispatcher, 'routes'>, service: string | undefined): readonly Rule[] {
+  return durableRoutes(dispatcher).flatMap(({ route: pattern = '', durable }) => {
+    const { every } = durable
+    if (every === undefined) return []
+    if (hasWildcards(pattern))
+      throw new OptionError(
+        'options.durable.every',
+        `The event '${pattern}' cannot recur: its pattern stands for several events; write it out`
+      )
+    const group = groupOf(durable, service, pattern)
+    const owner = ownerOf('every', group)
+    const prefix = prefixOf({ owner, every })
+    return [{ pattern, group, groups: [group], every, owner, prefix, dataOf: (due: string) => ({ due }) }]
+  })
+}
+
+/** The recurring events of a service. */
+export class Recurring {
+  readonly #rules: readonly Rule[]
+  readonly #store: EventStore
+  readonly #owner: StoringService
+  readonly #next: NextTime
+  readonly #clock: Clock
+  #client: StoreClient | undefined
+
+  /**
+   * @param service the group of handlers that name none
+   * @throws {OptionError} the store keeps no events until a time, or a rule is wrong
+   */
+  constructor(
+    store: EventStore,
+    dispatcher: Pick<Dispatcher, 'routes'>,
+    service: string | undefined,
+    owner: StoringService,
+    next: NextTime
+  ) {
+    this.#rules = rulesOf(dispatcher, service)
+    if (this.#rules.length > 0 && !store.stores.future) throw noFuture(store.name)
+    this.#store = store
+    this.#owner = owner
+    this.#next = next
+    this.#clock = store.clock ?? systemClock
+  }
+
+  /** The dispatcher with which a server is started: before a recurring event runs, the next one waits in the store. */
+  around(dispatcher: Dispatcher): Dispatcher {
+    return {
+      routes: () => dispatcher.routes(),
+      request: (message) => dispatcher.request(message),
+      event: (message) => {
+        const id = message.isStored ? message.delivery?.id : undefined
+        const found = id === undefined ? undefined : (this.#ofHandler(id, message) ?? ofClient(id, message))
+        if (found === undefined) return dispatcher.event(message)
+        // Of times that have passed meanwhile, this event is the only one. The clock here may be behind that of the
+        // store.
+        const after = Math.max(found.due || 0, this.#clock.now())
+        return this.#plan(found.schedule, after).then(() => dispatcher.event(message))
+      }
+    }
+  }
+
+  #ofHandler(id: string, { delivery }: IncomingMessage): Found | undefined {
+    const rule = this.#rules.find(({ group, prefix }) => delivery?.group === group && id.startsWith(prefix))
+    return rule && { schedule: rule, due: Date.parse(id.slice(rule.prefix.length)) }
+  }
+
+  /** Puts the next event of each rule into the store, in place of events of a rule that the group had before. */
+  async start(): Promise<void> {
+    for (const rule of this.#rules) {
+      await dropPlanned(this.#opened, rule, rule.prefix)
+      await this.#plan(rule, this.#clock.now())
+    }
+  }
+
+  get #opened(): StoreClient {
+    this.#client ??= this.#store.client(contextOf(this.#owner))
+    return this.#client
+  }
+
+  async #plan(schedule: Schedule, after: number): Promise<void> {
+    await planNext(this.#opened, schedule, this.#next, after)
+  }
+
+  /** Closes the connection. Events that wait stay in the store. */
+  async close(): Promise<void> {
+    await this.#client?.close()
+    this.#client = undefined
+  }
+}
+
+/** An event that recurs, and the time for which it has come, in milliseconds since 1970. */
+interface Found {
+  readonly schedule: Schedule
+  readonly due: number
+}
+
+/** The event of a client's schedule: its id has the rule. */
+function ofClient(id: string, { pattern, data, headers, delivery }: IncomingMessage): Found | undefined {
+  const read = readScheduled(id)
+  if (read === undefined) return undefined
+  const { owner, every, due } = read
+  return { schedule: { owner, every, pattern, dataOf: () => data, headers, key: delivery?.key }, due }
+}
