@@ -94,7 +94,7 @@ describe('an outbox that is observed', () => {
     const told = async () => (await app.handle(new Request('http://here/metrics'))).text()
     const figure = (name: string) => `elysia_microservices_outbox_${name}{schema="elysia_microservices"}`
     const text = await told()
-    for (const line of ['pending', 'failed', 'lag_seconds'].map((name) => `${figure(name)} 0\n`))
+    for (const line of ['pending', 'failed', 'oldest_seconds'].map((name) => `${figure(name)} 0\n`))
       assert.ok(text.includes(line), `${line} is in ${text}`)
     assert.ok(text.includes(`${figure('published_total')} 1\n`))
     await relay.stop()
