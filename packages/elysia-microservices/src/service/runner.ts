@@ -146,7 +146,7 @@ export class ServiceRunner {
 
   async #startLate(): Promise<void> {
     try {
-      if (this.#status === 'listening') await this.#startAll()
+      if (this.#status === 'listening') await this.#startAll(this.#core.dispatcher(this.#settings.logger))
     } catch (error) {
       this.#settings.logger.error(
         `${this.title} cannot answer at the port of its app, for example by websocket()`,
@@ -296,8 +296,9 @@ export class ServiceRunner {
       // The handlers are compiled again, because the chain may have added hooks after them.
       core.compileAll()
       this.#unfollow = followedFrom(() => core.compileAll())
-      this.#readRules()
-      await this.#startAll()
+      const dispatcher = core.dispatcher(this.#settings.logger)
+      this.#readRules(dispatcher)
+      await this.#startAll(dispatcher)
       await this.#recurring?.start()
       const transports = this.#servers.map(({ name, address }) => ({ name, address }))
       announce({ service: this.#settings.name, transports })
@@ -325,9 +326,8 @@ export class ServiceRunner {
   }
 
   /** Reads the rules of recurring events. Without any, events of clients' schedules may still come. */
-  #readRules(): void {
+  #readRules(dispatcher: Dispatcher): void {
     const { transports, storing, logger, name, group = name } = this.#settings
-    const dispatcher = this.#core.dispatcher(logger)
     const durable = durableRoutes(dispatcher)
     const stores = transports.flatMap((transport) => (transport as Partial<StoringTransport>).store ?? [])
     const store = storing?.store ?? stores.find(({ stores }) => stores.future) ?? stores[0]
@@ -338,8 +338,8 @@ export class ServiceRunner {
   }
 
   /** Starts the servers that are not running yet. */
-  async #startAll(): Promise<void> {
-    const dispatchers = this.#dispatchers()
+  async #startAll(dispatcherOfAll: Dispatcher): Promise<void> {
+    const dispatchers = this.#dispatchers(dispatcherOfAll)
     checkDurableOver(dispatchers)
     const { name, group = name } = this.#settings
     for (const dispatcher of dispatchers.values()) checkGroups(dispatcher, group)
@@ -351,10 +351,9 @@ export class ServiceRunner {
   }
 
   /** The dispatcher of each server. The store is started first, so that it has the groups of what arrives. */
-  #dispatchers(): Map<ServerTransport, Dispatcher> {
+  #dispatchers(plain: Dispatcher): Map<ServerTransport, Dispatcher> {
     const core = this.#core
     const { logger, name, group = name, storing } = this.#settings
-    const plain = core.dispatcher(logger)
     const all = this.#recurring?.around(plain) ?? plain
     const own = this.#callers.map((server) => [server, core.dispatcherOf(server.name, all)] as const)
     if (storing === undefined) return new Map(own)
