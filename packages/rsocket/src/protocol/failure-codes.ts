@@ -27,8 +27,8 @@ export interface WireError {
  */
 export type ToWireError = typeof toWireError
 
-/** Most bytes of data in an ERROR frame, which cannot be fragmented. */
-const MAX_DATA_LENGTH = MAX_FRAME_LENGTH - HEADER_LENGTH - 4
+/** Most bytes of data in an ERROR frame, which cannot be fragmented. A function, so that pages leave it out. */
+const maxDataLength = (): number => MAX_FRAME_LENGTH - HEADER_LENGTH - 4
 
 /**
  * Makes the ERROR for the other side. An unexpected error is logged, and the other side gets an internal error.
@@ -37,8 +37,8 @@ const MAX_DATA_LENGTH = MAX_FRAME_LENGTH - HEADER_LENGTH - 4
 export function toWireError(error: unknown, logger: Logger, of: IncomingMessage | string): WireError {
   const data = errorToText(error, logger, of)
   const length = text.length(data)
-  if (length <= MAX_DATA_LENGTH) return { code: codeOf(error, data), data }
-  const most = `more than fit into a frame (${MAX_DATA_LENGTH})`
+  if (length <= maxDataLength()) return { code: codeOf(error, data), data }
+  const most = `more than fit into a frame (${maxDataLength()})`
   logger.error(`An error for the other side has ${length} bytes, ${most}; put less into its details`, error)
   return { code: ErrorCode.APPLICATION_ERROR, data: INTERNAL_ERROR_TEXT }
 }

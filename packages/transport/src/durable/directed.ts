@@ -2,14 +2,14 @@
  * Events that only some groups get, although all groups of their pattern receive them: an event that a service has
  * stored for its own handlers.
  */
-import { type MessageHeaders, RESERVED_PREFIX } from '../headers.ts'
+import type { MessageHeaders } from '../headers.ts'
 import type { IncomingMessage } from '../message.ts'
 
 /** In the options of `publish`: the groups that get the event. A symbol, so that no user sets it by a name. */
 export const GROUPS: unique symbol = Symbol.for('elysia-microservices.groups') as never
 
-/** The header with the groups. A store keeps it with the others, and needs to know nothing of it. */
-export const GROUPS_HEADER = `${RESERVED_PREFIX}groups`
+/** The header with the groups. A store keeps it with the others, and needs to know nothing of it. In one word, so that pages leave it out. */
+export const GROUPS_HEADER = 'elysia-groups'
 
 /** The header that directs an event to groups; `undefined`: all groups get it. */
 export function directedHeaders(groups: readonly string[] | undefined): MessageHeaders | undefined {

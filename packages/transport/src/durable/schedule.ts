@@ -48,7 +48,7 @@ export function readScheduled(
 }
 
 /** The names that a schedule of a client may have. */
-export const checkScheduleName = mustBe(
+export const checkScheduleName = /* @__PURE__ */ mustBe(
   "a text of 1 to 128 characters without blanks, ':' and '@'",
   (value) => typeof value === 'string' && /^[^\s:@]{1,128}$/.test(value)
 )

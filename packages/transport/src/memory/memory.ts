@@ -23,14 +23,15 @@ export interface MemoryOptions {
   readonly clock?: Clock | undefined
 }
 
-const TRAITS: StoringTraits = {
+/** A function, so that pages, which have no such transport, leave the traits out. */
+const traitsOfMemory = (): StoringTraits => ({
   wildcards: false,
   hearsNobody: true,
   shares: 'engine',
   headers: true,
   channels: true,
   stores: { ...STORES_EVERYTHING, future: true }
-}
+})
 
 /**
  * Makes a transport inside this process: services and clients that get the same value reach each other. If several
@@ -58,12 +59,13 @@ export function memory(options?: MemoryOptions): StoringTransport {
   if (typeof clock.now !== 'function' || typeof clock.after !== 'function')
     throw OptionError.expected('options.clock', 'a clock, such as new ManualClock()', clock)
   const hub = new MemoryHub(mimeType, clock)
+  const traits = traitsOfMemory()
   return {
     name: 'memory',
-    traits: TRAITS,
+    traits,
     store: {
       name: 'memory',
-      stores: TRAITS.stores,
+      stores: traits.stores,
       clock,
       server: (context) => new MemoryStoreServer(hub, context),
       client: () => new MemoryStoreClient(hub)
