@@ -104,7 +104,7 @@ export const strangersOfHub: StrangersOf = {
     socket.on('error', () => {})
     readLines(socket, (line) => {
       const [word, id, address, words, reply] = JSON.parse(line)
-      if (word === 'pong') flushed.shift()?.()
+      if (word === 'answer') flushed.shift()?.()
       else if (word === 'message') hearing[id]?.({ address, words, reply })
     })
     const say = (...line: unknown[]) => void socket.write(`${JSON.stringify(line)}\n`)

@@ -1,9 +1,12 @@
 /** The drivers, each used as its own users do, behind one interface for the tests. */
+import { createRequire } from 'node:module'
 import { isOnPush } from '@elysia-microservices/test-support'
-import pg from 'pg'
-import postgres from 'postgres'
+import type pg from 'pg'
+import type postgres from 'postgres'
 import type { DatabaseSql, TransactionSql } from '../database/adapter.ts'
 
+// Loaded when they are used: users have one of them, or neither, and may import every entry of this package.
+const load = createRequire(import.meta.url)
 const underBun = process.versions.bun !== undefined
 
 export type Driver = 'postgres.js' | 'pg' | "Bun's sql"
@@ -37,7 +40,7 @@ export function drive(driver: Driver, url: string, max = 10): Driven {
   // Both drivers have the same interface in the parts that are used here.
   const sql = (
     driver === 'postgres.js'
-      ? postgres(url, { max, onnotice() {}, backoff: () => 0.1 })
+      ? (load('postgres') as typeof postgres)(url, { max, onnotice() {}, backoff: () => 0.1 })
       : new Bun.SQL(url, { max })
   ) as postgres.Sql
   return {
@@ -53,7 +56,8 @@ export function drive(driver: Driver, url: string, max = 10): Driven {
 }
 
 function drivePg(url: string, max: number): Driven {
-  const pool = new pg.Pool({ connectionString: url, max })
+  const { Pool } = load('pg') as typeof pg
+  const pool = new Pool({ connectionString: url, max })
   // If the server is killed, the pool reports errors of idle clients, and a client in use reports its own.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '@elysia-microservices/test-support'
-import pg from 'pg'
 import { binaries, type RunAs, runAs } from './postgres-binaries.ts'
 
 /** The folder in which an initialised data directory is kept for each version. */
@@ -227,6 +226,7 @@ export class PostgresServer {
   }
 
   async #query(text: string): Promise<void> {
+    const { default: pg } = await import('pg')
     const client = new pg.Client(this.address('postgres'))
     await client.connect()
     await client.query(text)
