@@ -8,6 +8,7 @@ import {
 } from '@elysia-microservices/outbox/database'
 import {
   checkPublishOptions,
+  dueOf,
   type EventStore,
   jsonCodec,
   type Pattern,
@@ -31,7 +32,7 @@ export interface PublishingTransaction {
   publish(
     pattern: Pattern,
     data: unknown,
-    options?: Pick<PublishOptions, 'id' | 'key' | 'headers'>
+    options?: Pick<PublishOptions, 'id' | 'key' | 'headers' | 'at' | 'delay'>
   ): Promise<Published>
 }
 
@@ -67,7 +68,7 @@ export function postgres<Sql extends DatabaseSql>(options: PostgresOptions<Sql>)
   const checked = postgresOptions(options)
   const store = connectedStore<PostgresConnection>({
     name: 'postgres',
-    stores: STORES_EVERYTHING,
+    stores: { ...STORES_EVERYTHING, future: true },
     engine: () => engineOf(checked),
     serverStore: (context) => new PostgresServerStore(checked, context),
     clientStore: (init) => new PostgresClientStore(init, checked.duplicateWindow)
@@ -101,7 +102,7 @@ async function publishIn(
   { schema, duplicateWindow }: CheckedOptions,
   pattern: Pattern,
   data: unknown,
-  given: Pick<PublishOptions, 'id' | 'key' | 'headers'>
+  given: Pick<PublishOptions, 'id' | 'key' | 'headers' | 'at' | 'delay'>
 ): Promise<Published> {
   checkPublishOptions(given)
   const { id = crypto.randomUUID(), key, headers } = given
@@ -113,7 +114,7 @@ async function publishIn(
     key,
     headers: headers && JSON.stringify(joinedHeaders(headers)),
     body: data === undefined ? '{}' : `{"data":${jsonCodec.encode(data)}}`,
-    due: undefined
+    due: dueOf(given, Date.now())
   }
   const [stored] = await storeEvents(transactionOf(transaction), schema, [row], duplicateWindow)
   return { id, position: stored?.position, duplicate: stored?.isDuplicate === true }

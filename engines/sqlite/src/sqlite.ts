@@ -42,11 +42,11 @@ export function sqliteBy(driver: Driver, file: string, options?: SqliteOptions):
   const files = new Files(driver, checked)
   const store = connectedStore<SqliteConnection>({
     name: 'sqlite',
-    stores: STORES_EVERYTHING,
+    stores: { ...STORES_EVERYTHING, future: true },
     sharing: NOT_SHARED,
     engine: () => engineOf(files, checked.file),
     serverStore: () => new SqliteServerStore(checked),
-    clientStore: (init) => new SqliteClientStore(init, checked.duplicateWindow)
+    clientStore: (init) => new SqliteClientStore(init, checked.duplicateWindow, checked.clock)
   })
   return { ...store, name: 'sqlite' }
 }

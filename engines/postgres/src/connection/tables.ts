@@ -216,6 +216,46 @@ export class Tables {
     return Number(rows[0]?.['count']) > 0
   }
 
+  /** Deletes an event of the future. @returns whether it waited */
+  async cancel(pattern: string, id: string): Promise<boolean> {
+    const rows = await this.query(
+      'delete from "elysia_microservices".later where pattern = $1::text and id = $2::text returning id',
+      pattern,
+      id
+    )
+    return rows.length > 0
+  }
+
+  /** Publishes an event of the future now. @returns whether it waited */
+  async fire(pattern: string, id: string): Promise<boolean> {
+    const rows = await this.query(
+      'with these as (select l.id, "elysia_microservices".fire_these(array[l])::text, "elysia_microservices".wake_handlers()::text from "elysia_microservices".later as l where pattern = $1::text and id = $2::text for update) select id from these',
+      pattern,
+      id
+    )
+    return rows.length > 0
+  }
+
+  /** Events of the future, the soonest first. @param behind time, pattern and id of the last one of the page before */
+  later(
+    pattern: string | null,
+    [due, name, id]: readonly [string, string, string],
+    most: number
+  ): Promise<readonly Row[]> {
+    return this.query(
+      `select * from (
+        select pattern, id, key, headers, body, (extract(epoch from due) * 1000)::numeric::text as due,
+          extract(epoch from due) * 1000 as time from "elysia_microservices".later
+      ) as l where (time, pattern, id) > ($2::text::numeric, $3::text, $4::text) and ($1::text is null or pattern = $1::text)
+      order by time, pattern, id limit $5::text::integer`,
+      pattern,
+      due,
+      name,
+      id,
+      String(most)
+    )
+  }
+
   async discard(group: string, place: string): Promise<boolean> {
     const rows = await this.query(
       'delete from "elysia_microservices".letter using "elysia_microservices".grp where grp.id = letter.grp and grp.name = $1::text and place = $2::text::bigint and not pending returning place::text',

@@ -13,10 +13,12 @@ import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { Tables } from '../connection/tables.ts'
 import { PostgresDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
+import { PostgresFuture } from './future.ts'
 import type { OutgoingRow } from './outgoing.ts'
 
 /** Publishes and manages stored events. */
 export class PostgresClientStore extends PublishingStore<PostgresConnection, OutgoingRow> {
+  override readonly future = new PostgresFuture(() => this.#tables())
   readonly #duplicateWindow: number
 
   constructor(init: ClientStoreInit<PostgresConnection>, duplicateWindow: number) {
@@ -43,13 +45,13 @@ export class PostgresClientStore extends PublishingStore<PostgresConnection, Out
   }
 
   protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingRow {
-    const { pattern, address, id, isOwnId, timeout, signal } = head
+    const { pattern, address, id, isOwnId, timeout, signal, due } = head
     checkText('pattern', address)
     checkText('options.id', id)
     if (key !== undefined) checkText('options.key', key)
     const text = headers && JSON.stringify(joinedHeaders(headers))
     const size = Buffer.byteLength(packet) + (text === undefined ? 0 : Buffer.byteLength(text))
-    const row = { pattern: address, id, key, headers: text, body: packet, due: undefined }
+    const row = { pattern: address, id, key, headers: text, body: packet, due }
     return { pattern, address, id, isOwnId, timeout, signal, size, row }
   }
 }

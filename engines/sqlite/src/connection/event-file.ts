@@ -152,13 +152,15 @@ export class EventFile {
     return group !== undefined
   }
 
-  discard(name: string, place: number): boolean {
-    return this.log.transactions.run('disk', () => this.groups.discard(name, place))
+  /** Publishes an event of the future now. @returns whether it waited */
+  fireNow(pattern: string, id: string): boolean {
+    const wasWaiting = this.log.fireNow(pattern, id, this.clock.now())
+    this.#soon()
+    return wasWaiting
   }
 
-  /** Looks at everything in the next turn: something was changed beside the methods of this class. */
-  look(): void {
-    this.#soon()
+  discard(name: string, place: number): boolean {
+    return this.log.transactions.run('disk', () => this.groups.discard(name, place))
   }
 
   /** Writes what is left, and closes the file: another process may have it then. */

@@ -9,11 +9,12 @@ import {
   type Store,
   unknownGroup
 } from '@elysia-microservices/engine'
-import { type DeadLetters, NotStoredError } from '@elysia-microservices/transport/kit'
+import { type Clock, type DeadLetters, NotStoredError } from '@elysia-microservices/transport/kit'
 import type { EventFile } from '../connection/event-file.ts'
 import type { SqliteConnection } from '../connection/files.ts'
 import type { NewEvent } from '../log/event.ts'
 import { SqliteDeadLetters } from './dead-letters.ts'
+import { SqliteFuture } from './future.ts'
 
 /** The largest event in bytes: the event loop waits while it is written. */
 const MAX_EVENT = 8 * 1024 * 1024
@@ -25,8 +26,12 @@ interface OutgoingRow extends OutgoingEvent {
 
 /** Publishes and manages stored events. */
 export class SqliteClientStore extends PublishingStore<SqliteConnection, OutgoingRow> {
-  constructor(init: ClientStoreInit<SqliteConnection>, duplicateWindow: number) {
+  override readonly future = new SqliteFuture(() => this.#file())
+  protected override readonly clock: Clock
+
+  constructor(init: ClientStoreInit<SqliteConnection>, duplicateWindow: number, clock: Clock) {
     super(init, { duplicateWindow })
+    this.clock = clock
   }
 
   attach({ file }: SqliteConnection): void {
@@ -62,10 +67,10 @@ export class SqliteClientStore extends PublishingStore<SqliteConnection, Outgoin
   }
 
   protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingRow {
-    const { pattern, address, id, isOwnId, timeout, signal } = head
+    const { pattern, address, id, isOwnId, timeout, signal, due } = head
     const text = headers && JSON.stringify(joinedHeaders(headers))
     const size = Buffer.byteLength(packet) + (text === undefined ? 0 : Buffer.byteLength(text))
-    const row = { pattern: address, id, isOwnId, key, headers: text, body: packet, size, due: undefined }
+    const row = { pattern: address, id, isOwnId, key, headers: text, body: packet, size, due }
     return { pattern, address, id, isOwnId, timeout, signal, size, row }
   }
 }
