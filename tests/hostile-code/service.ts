@@ -188,6 +188,7 @@ export const EVENTS = [
 /** The service. */
 export function hostileService(transport: Transport, logger: Logger) {
   return microservice({
+    name: 'hostile',
     transport,
     logger,
     drain: 1_000,

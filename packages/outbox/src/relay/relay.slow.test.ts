@@ -457,7 +457,7 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
       await stopping
       await until(() => engine.stored.length === 5)
       assert.deepEqual(engine.of('a'), [0, 1, 2, 3, 'behind'])
-      assert.equal((await other.stats()).pending, 0)
+      await until(async () => (await other.stats()).pending === 0)
     })
 
     it('tells how far behind it is', async () => {
