@@ -96,7 +96,7 @@ interface Before {
   readonly demands: Set<string>
   readonly macros: Map<string, Options>
   readonly codes: string[]
-  /** The plain guards of the chain itself; empty from where another service may have added some. */
+  /** The plain guards of the chain itself, behind `SOME_GUARDS` where another service may have added some. */
   readonly guards: Guard[]
 }
 
@@ -104,6 +104,9 @@ interface Guard {
   readonly as: Scope
   readonly schemas: Schemas
 }
+
+/** Guards that nobody has looked at: any of them may be narrower than those that follow. */
+const SOME_GUARDS: Guard = { as: 'local', schemas: {} }
 
 /** Notes what holds for each handler, in the order in which a chain is built. */
 function collect(steps: Steps, at: string, before: Before, promised: Map<string, Promised>): void {
@@ -157,11 +160,11 @@ function collect(steps: Steps, at: string, before: Before, promised: Map<string,
         const used = { ...inner(), macros: new Map<string, Options>(), codes: [], guards: [] }
         collect(step.steps, id, used, promised)
         for (const [name, macro] of used.macros) macros.set(name, macro)
-        before.guards.length = 0
+        before.guards.splice(0, Infinity, SOME_GUARDS)
         break
       }
       case 'as':
-        before.guards.length = 0
+        before.guards.splice(0, Infinity, SOME_GUARDS)
     }
   }
 }
@@ -179,9 +182,10 @@ function demandsOf({ schemas, macros: used }: Options, macros: ReadonlyMap<strin
 function guardedBy(guards: readonly Guard[], own: Schemas): string[] {
   return (['data', 'headers'] as const).flatMap((part) => {
     if (own[part] !== undefined) return []
-    const narrowest = SCOPES.find((scope) => guards.some(({ as, schemas }) => as === scope && schemas[part]))
-    const guard = guards.findLast(({ as, schemas }) => as === narrowest && schemas[part] !== undefined)
-    return guard === undefined ? [] : [`${part} ${guard.schemas[part]}`]
+    const known = guards.filter((guard) => guard === SOME_GUARDS || guard.schemas[part] !== undefined)
+    const narrowest = SCOPES.find((scope) => known.some(({ as }) => as === scope))
+    const key = known.findLast(({ as }) => as === narrowest)?.schemas[part]
+    return key === undefined ? [] : [`${part} ${key}`]
   })
 }
 
