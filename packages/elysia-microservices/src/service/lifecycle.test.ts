@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import {
+  type Dispatcher,
+  type Middleware,
+  memory,
+  type ReceivedMessage,
+  type ServerContext
+} from '@elysia-microservices/transport/kit'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
+import { openDoor } from '../app/doors.ts'
 import { ConnectionError, connect } from '../client/index.ts'
 import { microservice } from './microservice.ts'
 import type { MicroserviceOptions } from './options.ts'
@@ -117,6 +125,39 @@ describe('a service in an Elysia app', () => {
     app.use(service)
     const client = await clientOf(service)
     assert.equal(await client.request('echo', 3), 3)
+    await client.close()
+    await stop()
+  })
+
+  it('answers at doors of its app that open later, behind the same middleware', async () => {
+    let combined = 0
+    let seen = 0
+    const counting: Middleware<ReceivedMessage> = (next) => {
+      combined++
+      return (message) => {
+        seen++
+        return next(message)
+      }
+    }
+    const app = newApp()
+    const service = microservice({ transport: memory() })
+      .wrap(counting)
+      .message('echo', ({ data }: { data: unknown }) => data)
+    const stop = listen(app.use(service), service)
+    await service.listen()
+    const before = combined
+    const door = memory()
+    await new Promise<void>((opened) => {
+      const newServer = (context: ServerContext) => {
+        const server = door.server(context)
+        const start = async (dispatcher: Dispatcher) => opened(await server.start(dispatcher))
+        return { name: 'door', start, stop: () => server.stop(), stats: () => server.stats() }
+      }
+      openDoor(app, { newServer })
+    })
+    const client = connect({ transport: door })
+    assert.equal(await client.request('echo', 4), 4)
+    assert.deepEqual([seen, combined - before], [1, 0])
     await client.close()
     await stop()
   })

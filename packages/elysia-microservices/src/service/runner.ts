@@ -2,21 +2,10 @@
 import {
   type Address,
   announce,
-  checkDurable,
-  checkGroups,
-  type Dispatcher,
-  dispatcherFor,
-  durableRoutes,
-  type EventStore,
-  Kept,
-  type Logger,
   OptionError,
-  Recurring,
   type ServerTransport,
   type ServiceStatus,
-  type StoringTransport,
   statsOf,
-  type Transport,
   type TransportStats
 } from '@elysia-microservices/transport/kit'
 import {
@@ -31,7 +20,7 @@ import {
 import type { WorkerGroup } from '@elysia-microservices/workers/supervisor'
 import type { Door } from '../app/doors.ts'
 import { schemasCompiled } from '../schema/typebox.ts'
-import { nextTime } from './cron.ts'
+import { Dispatchers, type DispatchSettings } from './dispatchers.ts'
 import { followedFrom } from './handled-message.ts'
 import { clearEarlier, remember } from './hot.ts'
 import type { LifeEnd } from './life.ts'
@@ -39,17 +28,11 @@ import type { OwnTransports, ServiceCore } from './service-core.ts'
 import { StopLines } from './stop-lines.ts'
 
 /** The settings that a service runs with. */
-export interface RunnerSettings {
-  readonly name?: string | undefined
-  readonly group?: string | undefined
-  readonly transports: readonly Transport[]
+export interface RunnerSettings extends DispatchSettings {
   /** The servers of the transports, which carry the service's messages. */
   readonly servers: readonly ServerTransport[]
-  /** The store beside the transports, and its part of the service; `undefined`: the transports store events, or none. */
-  readonly storing: { readonly store: EventStore; readonly server: ServerTransport } | undefined
   /** Milliseconds that work in flight may take when the service stops. */
   readonly drain: number
-  readonly logger: Logger
   readonly workers: Workers | undefined
   readonly shutdownOn: readonly ShutdownSignal[] | undefined
 }
@@ -82,14 +65,14 @@ export class ServiceRunner {
   service: object | undefined
   readonly #core: ServiceCore
   readonly #settings: RunnerSettings
+  /** The servers of the settings, the store's as the last one. */
+  readonly #own: readonly ServerTransport[]
   /** The servers of the settings, followed by those of doors. */
   readonly #servers: ServerTransport[]
   readonly #doors = new Set<Door>()
   readonly #started = new Set<ServerTransport>()
-  /** The durable handlers of this run, if a store beside the transports has their events. */
-  #kept: Kept | undefined
-  /** The events of this run that recur; `undefined`: there are none. */
-  #recurring: Recurring | undefined
+  /** The dispatchers of this run. */
+  #dispatchers: Dispatchers | undefined
   #group: WorkerGroup | undefined
   #listening: Promise<void> | undefined
   #status: ServiceStatus = 'stopped'
@@ -106,10 +89,9 @@ export class ServiceRunner {
   constructor(core: ServiceCore, settings: RunnerSettings) {
     this.#core = core
     this.#settings = settings
-    this.#servers = [
-      ...settings.servers,
-      ...(settings.storing === undefined ? [] : [settings.storing.server])
-    ]
+    const { servers, storing } = settings
+    this.#own = storing === undefined ? servers : [...servers, storing.server]
+    this.#servers = [...this.#own]
     this.role = roleOf(settings.workers)
   }
 
@@ -146,7 +128,7 @@ export class ServiceRunner {
 
   async #startLate(): Promise<void> {
     try {
-      if (this.#status === 'listening') await this.#startAll(this.#core.dispatcher(this.#settings.logger))
+      if (this.#status === 'listening') await this.#startAll()
     } catch (error) {
       this.#settings.logger.error(
         `${this.title} cannot answer at the port of its app, for example by websocket()`,
@@ -296,10 +278,9 @@ export class ServiceRunner {
       // The handlers are compiled again, because the chain may have added hooks after them.
       core.compileAll()
       this.#unfollow = followedFrom(() => core.compileAll())
-      const dispatcher = core.dispatcher(this.#settings.logger)
-      this.#readRules(dispatcher)
-      await this.#startAll(dispatcher)
-      await this.#recurring?.start()
+      this.#dispatchers = new Dispatchers(core, this.#settings)
+      await this.#startAll()
+      await this.#dispatchers.started()
       const transports = this.#servers.map(({ name, address }) => ({ name, address }))
       announce({ service: this.#settings.name, transports })
       this.#tellUnopened()
@@ -325,63 +306,30 @@ export class ServiceRunner {
     }
   }
 
-  /** Reads the rules of recurring events. Without any, events of clients' schedules may still come. */
-  #readRules(dispatcher: Dispatcher): void {
-    const { transports, storing, logger, name, group = name } = this.#settings
-    const durable = durableRoutes(dispatcher)
-    const stores = transports.flatMap((transport) => (transport as Partial<StoringTransport>).store ?? [])
-    const store = storing?.store ?? stores.find(({ stores }) => stores.future) ?? stores[0]
-    // Without any store, the start is refused because a handler is durable.
-    if (store === undefined || durable.length === 0) return
-    if (!store.stores.future && durable.every(({ durable: { every } }) => every === undefined)) return
-    this.#recurring = new Recurring(store, dispatcher, group, { logger, name }, nextTime)
-  }
-
   /** Starts the servers that are not running yet. */
-  async #startAll(dispatcherOfAll: Dispatcher): Promise<void> {
-    const dispatchers = this.#dispatchers(dispatcherOfAll)
-    checkDurableOver(dispatchers)
-    const { name, group = name } = this.#settings
-    for (const dispatcher of dispatchers.values()) checkGroups(dispatcher, group)
-    for (const [server, dispatcher] of dispatchers) {
+  async #startAll(): Promise<void> {
+    for (const [server, dispatcher] of this.#dispatchers?.of(this.#servers) ?? []) {
       if (this.#started.has(server)) continue
-      await server.start(dispatcherFor(server, dispatcher))
+      await server.start(dispatcher)
       this.#started.add(server)
     }
-  }
-
-  /** The dispatcher of each server. The store is started first, so that it has the groups of what arrives. */
-  #dispatchers(plain: Dispatcher): Map<ServerTransport, Dispatcher> {
-    const core = this.#core
-    const { logger, name, group = name, storing } = this.#settings
-    const all = this.#recurring?.around(plain) ?? plain
-    const own = this.#callers.map((server) => [server, core.dispatcherOf(server.name, all)] as const)
-    if (storing === undefined) return new Map(own)
-    this.#kept ??= new Kept(storing.store, core.ofStore(storing.store.name, all), group, { logger, name })
-    const kept = this.#kept
-    return new Map([
-      [storing.server, kept.ofStore],
-      ...own.map(([server, dispatcher]) => [server, kept.ofTransport(dispatcher)] as const)
-    ])
   }
 
   async #stopServers(drain: number): Promise<void> {
     const started = [...this.#started]
     this.#started.clear()
     await Promise.all(started.map((server) => server.stop({ drain })))
-    await Promise.all([this.#kept?.close(), this.#recurring?.close()])
-    this.#kept = undefined
-    this.#recurring = undefined
+    await this.#dispatchers?.close()
+    this.#dispatchers = undefined
   }
 
   async #startWorkers(): Promise<void> {
-    const { servers: callers, storing, drain, logger, workers } = this.#settings
-    const servers = storing === undefined ? callers : [...callers, storing.server]
+    const { drain, logger, workers } = this.#settings
     checkWorkers(workers)
     await this.#stopping
     const { WorkerGroup } = await import('@elysia-microservices/workers/supervisor')
     this.#group = await WorkerGroup.start({
-      servers,
+      servers: this.#own,
       workers: workers as Workers,
       drain,
       logger,
@@ -471,24 +419,6 @@ export class ServiceRunner {
       // reason, the process waits for this stop.
       forgetSignals()
     }
-  }
-}
-
-/**
- * Checks that each durable event can be stored. @throws {OptionError} a durable event has a handler, but no
- * transport of that handler stores events
- */
-function checkDurableOver(dispatchers: ReadonlyMap<ServerTransport, Dispatcher>): void {
-  const durable = [...dispatchers].map(([server, dispatcher]) => ({
-    server,
-    routes: dispatcher.routes().filter(({ durable }) => durable !== undefined)
-  }))
-  for (const { route, ...others } of durable.flatMap(({ routes }) => routes)) {
-    const carrying = durable.filter(({ routes }) => routes.some((one) => one.route === route))
-    checkDurable(
-      { routes: () => [{ route, ...others }] },
-      carrying.map(({ server }) => server)
-    )
   }
 }
 

@@ -1,0 +1,111 @@
+/** The dispatchers of the servers of a service, in one run of the service. */
+import {
+  checkDurable,
+  checkGroups,
+  type Dispatcher,
+  dispatcherFor,
+  durableRoutes,
+  type EventStore,
+  Kept,
+  type Logger,
+  Recurring,
+  type ServerTransport,
+  type StoringTransport,
+  type Transport
+} from '@elysia-microservices/transport/kit'
+import { nextTime } from './cron.ts'
+import type { ServiceCore } from './service-core.ts'
+
+/** The settings of a service that decide who gets which messages. */
+export interface DispatchSettings {
+  readonly name?: string | undefined
+  /** The group of the service's handlers. Default: the name. */
+  readonly group?: string | undefined
+  readonly transports: readonly Transport[]
+  /** The store beside the transports, and its part of the service; `undefined`: the transports store events, or none. */
+  readonly storing: { readonly store: EventStore; readonly server: ServerTransport } | undefined
+  readonly logger: Logger
+}
+
+/** The dispatchers of one run. */
+export class Dispatchers {
+  readonly #core: ServiceCore
+  readonly #settings: DispatchSettings
+  readonly #all: Dispatcher
+  /** The durable handlers, if a store beside the transports has their events. */
+  readonly #kept: Kept | undefined
+  readonly #recurring: Recurring | undefined
+
+  /** @throws {OptionError} a rule of a recurring event is wrong, or a durable handler has no group */
+  constructor(core: ServiceCore, settings: DispatchSettings) {
+    const { logger, name, group = name, storing } = settings
+    const handlers = core.dispatcher(logger)
+    this.#core = core
+    this.#settings = { ...settings, group }
+    this.#recurring = recurringIn(handlers, this.#settings)
+    this.#all = this.#recurring?.around(handlers) ?? handlers
+    this.#kept =
+      storing && new Kept(storing.store, core.ofStore(storing.store.name, this.#all), group, { logger, name })
+  }
+
+  /**
+   * The dispatchers of servers. The store comes first, so that it has the groups of what arrives by the others.
+   * @throws {OptionError} no server of a durable handler stores events, or a handler has no group
+   */
+  of(servers: readonly ServerTransport[]): Map<ServerTransport, Dispatcher> {
+    const kept = this.#kept
+    const store = this.#settings.storing?.server
+    const own = new Map<ServerTransport, Dispatcher>()
+    if (kept !== undefined && store !== undefined) own.set(store, kept.ofStore)
+    for (const server of servers) {
+      if (server === store) continue
+      const dispatcher = this.#core.dispatcherOf(server.name, this.#all)
+      own.set(server, kept?.ofTransport(dispatcher) ?? dispatcher)
+    }
+    checkDurableOver(own)
+    for (const dispatcher of own.values()) checkGroups(dispatcher, this.#settings.group)
+    return new Map([...own].map(([server, dispatcher]) => [server, dispatcherFor(server, dispatcher)]))
+  }
+
+  /** All servers have started. */
+  async started(): Promise<void> {
+    await this.#recurring?.start()
+  }
+
+  /** All servers have stopped. */
+  async close(): Promise<void> {
+    await Promise.all([this.#kept?.close(), this.#recurring?.close()])
+  }
+}
+
+/** The recurring events of a service. Without rules, events of clients' schedules may still come. */
+function recurringIn(
+  dispatcher: Dispatcher,
+  { transports, storing, logger, name, group }: DispatchSettings
+): Recurring | undefined {
+  const durable = durableRoutes(dispatcher)
+  const stores = transports.flatMap((transport) => (transport as Partial<StoringTransport>).store ?? [])
+  const store = storing?.store ?? stores.find(({ stores }) => stores.future) ?? stores[0]
+  // Without any store, the start is refused because a handler is durable.
+  if (store === undefined || durable.length === 0) return undefined
+  if (!store.stores.future && durable.every(({ durable: { every } }) => every === undefined)) return undefined
+  return new Recurring(store, dispatcher, group, { logger, name }, nextTime)
+}
+
+/**
+ * Checks that each durable event can be stored. @throws {OptionError} a durable event has a handler, but no
+ * transport of that handler stores events
+ */
+function checkDurableOver(dispatchers: ReadonlyMap<ServerTransport, Dispatcher>): void {
+  const durable = [...dispatchers].map(([server, dispatcher]) => ({
+    server,
+    routes: dispatcher.routes().filter(({ durable }) => durable !== undefined)
+  }))
+  for (const { route, ...others } of durable.flatMap(({ routes }) => routes)) {
+    const carrying = durable.filter(({ routes }) => routes.some((one) => one.route === route))
+    checkDurable(
+      { routes: () => [{ route, ...others }] },
+      carrying.map(({ server }) => server)
+    )
+  }
+}
