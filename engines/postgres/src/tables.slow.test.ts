@@ -64,7 +64,7 @@ describe('the log in PostgreSQL', () => {
     const store = postgres({ sql })
     const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
     const take = async () =>
-      idsOf((await tables.turn('p', 60_000, [], [{ id, most: 100, alone: false }], false)).taken)
+      idsOf((await tables.turn('p', 60_000, [], [{ id, most: 100 }], false)).taken)
     const [slow, undone, quick] = [
       await transaction(url, store),
       await transaction(url, store),
@@ -98,7 +98,7 @@ describe('the log in PostgreSQL', () => {
     const fresh = await tables.join('fresh', 'e', null, false, { kind: 'new' })
     assert.deepEqual([all.skipped, fresh.skipped], [0, 1])
     await open.end('commit')
-    const wanted = [all, fresh].map(({ id }) => ({ id, most: 100, alone: false }))
+    const wanted = [all, fresh].map(({ id }) => ({ id, most: 100 }))
     const { taken } = await tables.turn('p', 60_000, [], wanted, false)
     const byGroup = (group: number) => idsOf(taken.filter((row) => row.group === group)).sort()
     assert.deepEqual([byGroup(all.id), byGroup(fresh.id)], [['before', 'open'], ['open']])
@@ -112,7 +112,7 @@ describe('the log in PostgreSQL', () => {
       ['a', 'b'].map((one) => ({ ...event, id: one })),
       1_000
     )
-    const wanted = [{ id, most: 100, alone: false }]
+    const wanted = [{ id, most: 100 }]
     const first = await tables.turn('dead', 60_000, [], wanted, false)
     assert.deepEqual(idsOf(first.taken), ['a', 'b'])
     assert.deepEqual((await tables.turn('other', 60_000, [], wanted, false)).taken, [])
@@ -149,7 +149,7 @@ describe('the log in PostgreSQL', () => {
     assert.deepEqual(await tables.store([{ ...event, due: undefined }], 1_000), [
       { position: undefined, isDuplicate: true }
     ])
-    const wanted = [{ id, most: 100, alone: false }]
+    const wanted = [{ id, most: 100 }]
     const { next, taken } = await tables.turn('p', 60_000, [], wanted, true)
     assert.ok(next !== null && next > 500_000 && next <= 600_000)
     assert.deepEqual(taken, [])

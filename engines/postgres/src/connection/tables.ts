@@ -59,8 +59,6 @@ export interface Settling {
 export interface Wanted {
   readonly id: number
   readonly most: number
-  /** Each event is a batch of its own. */
-  readonly alone: boolean
 }
 
 export interface Turn {

@@ -27,7 +27,6 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   readonly #worker: DurableWorker<TakenEvent>
   /** Events that this process still owns. */
   readonly #held = new Set<TakenEvent>()
-  readonly isAlone = false
   groupId = 0
   #lag: number | undefined
   #isPaused = false

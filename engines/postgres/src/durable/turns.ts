@@ -24,8 +24,6 @@ export interface Taker {
   readonly groupId: number
   readonly pattern: string
   readonly isOrdered: boolean
-  /** Each event is settled by a transaction of its own. */
-  readonly isAlone: boolean
   /** Number of further events that it can begin now. */
   readonly room: number
   deliver(events: readonly TakenEvent[]): void
@@ -164,7 +162,7 @@ export class Turns {
   ): Promise<Turn> {
     const wanted = [...this.#takers.values()]
       .filter(({ room }) => room > 0 || mayRest)
-      .map(({ groupId, room, isAlone }) => ({ id: groupId, most: Math.max(0, room), alone: isAlone }))
+      .map(({ groupId, room }) => ({ id: groupId, most: Math.max(0, room) }))
       // In one order in all processes, or two of them could wait for each other.
       .sort((one, other) => one.id - other.id)
     return connection.tables.turn(this.#process, this.#options.ackWait, settlings(fates), wanted, mayRest)

@@ -331,7 +331,7 @@ $$;
 
 -- Takes events of one group for a process.
 create function "elysia_microservices".take_events(
-  group_id integer, most integer, owner text, each_alone boolean
+  group_id integer, most integer, owner text
 ) returns setof json language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -454,15 +454,6 @@ begin
   end if;
   if array_length(positions, 1) is null then return; end if;
 
-  if each_alone then
-    for at in 1 .. array_length(positions, 1) loop
-      insert into "elysia_microservices".batch (grp, process, positions, letters, attempts, keys)
-        values (g.id, owner, array[positions[at]], array[letters[at]], array[attempts[at] + 1], array[keys[at]])
-        returning id into batch_id;
-      return query select "elysia_microservices".show_event(g.id, batch_id, positions[at], letters[at], attempts[at] + 1);
-    end loop;
-    return;
-  end if;
   insert into "elysia_microservices".batch (grp, process, positions, letters, attempts, keys)
     values (g.id, owner, positions, letters, array(
       -- Those that wait for others of their key have not begun.
@@ -565,8 +556,8 @@ begin
   end loop;
   select json_agg(batch) into lost from "elysia_microservices".settle_events(owner, settled) as batch;
   select json_agg(event) into taken
-    from json_to_recordset(wanted) as w (id integer, most integer, alone boolean),
-      lateral "elysia_microservices".take_events(w.id, w.most, owner, w.alone) as event
+    from json_to_recordset(wanted) as w (id integer, most integer),
+      lateral "elysia_microservices".take_events(w.id, w.most, owner) as event
     where "elysia_microservices".has_more(w.id);
   if will_sleep then
     select least((select min(due) from "elysia_microservices".later), (
