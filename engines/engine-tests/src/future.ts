@@ -109,6 +109,29 @@ export function futureEvents(under: EngineUnderTest): void {
         await client.cancel(pattern, 'b')
       })
 
+      caseOf(
+        'is listed once among many that are due at the same time, those of other patterns left out',
+        [],
+        async () => {
+          const [pattern, other] = [fresh(), fresh()]
+          const client = newClient()
+          const at = new Date(Date.now() + HOUR)
+          const ids = Array.from({ length: 101 }, (_, n) => `id-${100 + n}`)
+          await Promise.all(
+            ids.flatMap((id) => [pattern, other].map((to) => client.publish(to, id, { id, at })))
+          )
+          const listed = async (limit?: number) => {
+            const list: string[] = []
+            for await (const { id } of client.waiting({ pattern, ...(limit !== undefined && { limit }) }))
+              list.push(id)
+            return list
+          }
+          assert.deepEqual(await listed(), ids)
+          assert.deepEqual(await listed(100), ids.slice(0, 100))
+          await Promise.all(ids.flatMap((id) => [pattern, other].map((from) => client.cancel(from, id))))
+        }
+      )
+
       caseOf('counts from its time among those of its key', [], async () => {
         const pattern = fresh()
         const seen: Message[] = []

@@ -16,6 +16,7 @@ import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
 import { Tables, type TakenRow } from './connection/tables.ts'
+import { PostgresDeadLetters } from './durable/dead-letters.ts'
 import { migrateEvents, type PostgresStore, postgres } from './index.ts'
 
 let server: PostgresServer
@@ -63,8 +64,7 @@ describe('the log in PostgreSQL', () => {
     const { url, sql, tables, query } = await database()
     const store = postgres({ sql })
     const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
-    const take = async () =>
-      idsOf((await tables.turn('p', 60_000, [], [{ id, most: 100 }], false)).taken)
+    const take = async () => idsOf((await tables.turn('p', 60_000, [], [{ id, most: 100 }], false)).taken)
     const [slow, undone, quick] = [
       await transaction(url, store),
       await transaction(url, store),
@@ -164,6 +164,20 @@ describe('the log in PostgreSQL', () => {
       [['a'], []]
     )
     assert.deepEqual(await query('select * from elysia_microservices.later'), [])
+  })
+
+  it('lists each of many dead letters once', async () => {
+    const { tables, query } = await database()
+    const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
+    await query(`insert into elysia_microservices.letter (grp, position, pattern, published, id, body, reason, attempts)
+      select ${id}, n, 'e', now(), n::text, '{}', 'no', 1 from generate_series(1, 201) as n`)
+    const places: string[] = []
+    for await (const letter of new PostgresDeadLetters('g', async () => tables).list())
+      places.push(letter.position)
+    assert.deepEqual(
+      places,
+      Array.from({ length: 201 }, (_, at) => String(at + 1))
+    )
   })
 
   it('finds what is next by an index', async () => {

@@ -234,12 +234,9 @@ export class Tables {
     return rows.length > 0
   }
 
-  /** Events of the future, the soonest first. @param behind time, pattern and id of the last one of the page before */
-  later(
-    pattern: string | null,
-    [due, name, id]: readonly [string, string, string],
-    most: number
-  ): Promise<readonly Row[]> {
+  /** Events of the future, the soonest first. @param behind the last one of the page before */
+  later(pattern: string | null, behind: Row | undefined, most: number): Promise<readonly Row[]> {
+    const { due, pattern: name, id } = behind ?? { due: -1, pattern: '', id: '' }
     return this.query(
       `select * from (
         select pattern, id, key, headers, body, (extract(epoch from due) * 1000)::numeric::text as due,
@@ -247,9 +244,9 @@ export class Tables {
       ) as l where (time, pattern, id) > ($2::text::numeric, $3::text, $4::text) and ($1::text is null or pattern = $1::text)
       order by time, pattern, id limit $5::text::integer`,
       pattern,
-      due,
-      name,
-      id,
+      String(due),
+      String(name),
+      String(id),
       String(most)
     )
   }

@@ -1,17 +1,7 @@
 /** The dead letters of one group in the database. */
-import { patternOf, readableContentOf } from '@elysia-microservices/engine'
-import type { Row } from '@elysia-microservices/outbox/database'
-import {
-  type DeadLetter,
-  type DeadLetters,
-  dateOf,
-  type ListDeadLettersOptions
-} from '@elysia-microservices/transport/kit'
+import { deadLetterOf, inPages } from '@elysia-microservices/engine'
+import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
 import type { Tables } from '../connection/tables.ts'
-import { headersIn } from './event.ts'
-
-/** Dead letters that are read at a time. */
-const PAGE = 100
 
 /** Reads and changes dead letters; nothing is kept in memory. */
 export class PostgresDeadLetters implements DeadLetters {
@@ -23,24 +13,14 @@ export class PostgresDeadLetters implements DeadLetters {
     this.#tables = tables
   }
 
-  async *list({ limit = Number.POSITIVE_INFINITY }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
-    let from = '1'
-    for (let left = limit; left > 0; ) {
-      const wanted = Math.min(PAGE, left)
-      const page = await (await this.#tables()).letters(this.#group, from, wanted)
-      for (const row of page) {
-        yield this.#read(row)
-        from = String(BigInt(String(row['place'])) + 1n)
-      }
-      left -= page.length
-      if (page.length < wanted) return
-    }
+  list({ limit }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
+    return inPages(limit, (behind, most) => this.#page(BigInt(behind?.position ?? 0) + 1n, most))
   }
 
   async get(position: string): Promise<DeadLetter | undefined> {
     if (!isPlace(position)) return undefined
-    const [row] = await (await this.#tables()).letters(this.#group, position, 1)
-    return row?.['place'] === position ? this.#read(row) : undefined
+    const [letter] = await this.#page(BigInt(position), 1)
+    return letter?.position === position ? letter : undefined
   }
 
   async redrive(position: string): Promise<boolean> {
@@ -51,22 +31,10 @@ export class PostgresDeadLetters implements DeadLetters {
     return isPlace(position) && (await this.#tables()).discard(this.#group, position)
   }
 
-  #read(row: Row): DeadLetter {
-    const text = (name: string) => String(row[name])
-    const content = readableContentOf(text('body'))
-    return {
-      position: text('place'),
-      group: this.#group,
-      pattern: patternOf(content.pattern, text('pattern')),
-      id: text('id'),
-      key: row['key'] === null ? undefined : text('key'),
-      reason: text('reason'),
-      attempts: Number(row['attempts']),
-      headers: headersIn(row['headers'] as string | null) ?? {},
-      data: content.data,
-      publishedAt: dateOf(Number(row['published'])),
-      diedAt: dateOf(Number(row['died']))
-    }
+  /** Dead letters from a place on. */
+  async #page(from: bigint, most: number): Promise<DeadLetter[]> {
+    const rows = await (await this.#tables()).letters(this.#group, String(from), most)
+    return rows.map((row) => deadLetterOf(this.#group, row))
   }
 }
 

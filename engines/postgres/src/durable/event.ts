@@ -1,5 +1,5 @@
 /** An event in the hands of this process. */
-import type { StoredEvent } from '@elysia-microservices/engine'
+import { headersIn, type StoredEvent } from '@elysia-microservices/engine'
 import type { HeldEvent, MessageHeaders } from '@elysia-microservices/transport/kit'
 import type { TakenRow } from '../connection/tables.ts'
 
@@ -64,8 +64,4 @@ export class TakenEvent implements HeldEvent, StoredEvent {
   get isFree(): boolean {
     return this.row.letter !== '0'
   }
-}
-
-export function headersIn(text: string | null): MessageHeaders | undefined {
-  return text === null ? undefined : (JSON.parse(text) as MessageHeaders)
 }

@@ -1,14 +1,12 @@
 /**
  * The dead letters of one group. They are kept in a stream of their own, from which they are redriven to the group.
  */
+import { inPages } from '@elysia-microservices/engine'
 import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
 import type { DriverStore } from '../driver.ts'
 import { againOf } from '../words/keys.ts'
 import { readableError } from './errors.ts'
 import { readDeadLetter } from './event.ts'
-
-/** Dead letters that are read at a time. */
-const PAGE = 100
 
 /** Reads and changes dead letters at the server; nothing is kept in this process. */
 export class RedisDeadLetters implements DeadLetters {
@@ -20,19 +18,12 @@ export class RedisDeadLetters implements DeadLetters {
     this.#store = store
   }
 
-  async *list({ limit = Number.POSITIVE_INFINITY }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
-    let start = '-'
-    for (let left = limit; left > 0; ) {
-      const wanted = Math.min(PAGE, left)
-      const from = start
-      const page = await this.#ask((store) => store.letters(this.#group, from, wanted))
-      for (const [position, fields] of page) {
-        yield readDeadLetter(position, this.#group, fields).letter
-        start = `(${position}`
-      }
-      left -= page.length
-      if (page.length < wanted) return
-    }
+  list({ limit }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
+    return inPages(limit, async (behind, most) => {
+      const from = behind === undefined ? '-' : `(${behind.position}`
+      const page = await this.#ask((store) => store.letters(this.#group, from, most))
+      return page.map(([position, fields]) => readDeadLetter(position, this.#group, fields).letter)
+    })
   }
 
   async get(position: string): Promise<DeadLetter | undefined> {

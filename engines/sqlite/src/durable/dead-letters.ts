@@ -1,7 +1,7 @@
 /** The dead letters of one group in the file. */
+import { inPages } from '@elysia-microservices/engine'
 import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
 import type { EventFile } from '../connection/event-file.ts'
-import { PAGE } from '../log/letters.ts'
 
 /** Reads and changes dead letters; nothing is kept in memory. */
 export class SqliteDeadLetters implements DeadLetters {
@@ -13,24 +13,14 @@ export class SqliteDeadLetters implements DeadLetters {
     this.#file = file
   }
 
-  async *list({ limit = Number.POSITIVE_INFINITY }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
-    let from = 1
-    for (let left = limit; left > 0; ) {
-      const wanted = Math.min(PAGE, left)
-      const page = (await this.#file()).letters.page(this.#group, from, wanted)
-      for (const letter of page) {
-        yield letter
-        from = Number(letter.position) + 1
-      }
-      left -= page.length
-      if (page.length < wanted) return
-    }
+  list({ limit }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
+    return inPages(limit, (behind, most) => this.#page(Number(behind?.position ?? 0) + 1, most))
   }
 
   async get(position: string): Promise<DeadLetter | undefined> {
     const place = placeOf(position)
     if (place === undefined) return undefined
-    const [letter] = (await this.#file()).letters.page(this.#group, place, 1)
+    const [letter] = await this.#page(place, 1)
     return letter?.position === position ? letter : undefined
   }
 
@@ -42,6 +32,11 @@ export class SqliteDeadLetters implements DeadLetters {
   async discard(position: string): Promise<boolean> {
     const place = placeOf(position)
     return place !== undefined && (await this.#file()).discard(this.#group, place)
+  }
+
+  /** Dead letters from a place on. */
+  async #page(from: number, most: number): Promise<DeadLetter[]> {
+    return (await this.#file()).letters.page(this.#group, from, most)
   }
 }
 

@@ -1,7 +1,6 @@
 /** The events of the future in the file. */
-import { readableContentOf } from '@elysia-microservices/engine'
+import { inPages, waitingEvent } from '@elysia-microservices/engine'
 import {
-  dateOf,
   type FutureEvents,
   type ListWaitingOptions,
   type Pattern,
@@ -9,10 +8,7 @@ import {
   type WaitingEvent
 } from '@elysia-microservices/transport/kit'
 import type { EventFile } from '../connection/event-file.ts'
-import { headersOf, type LaterEvent } from '../log/later.ts'
-
-/** Events that are read at a time. */
-const PAGE = 100
+import type { Row } from '../driver.ts'
 
 /** Reads and changes events that wait; nothing is kept in memory. */
 export class SqliteFuture implements FutureEvents {
@@ -30,31 +26,10 @@ export class SqliteFuture implements FutureEvents {
     return (await this.#file()).fireNow(routeOf(pattern), id)
   }
 
-  async *list({
-    pattern,
-    limit = Number.POSITIVE_INFINITY
-  }: ListWaitingOptions = {}): AsyncGenerator<WaitingEvent> {
+  async *list({ pattern, limit }: ListWaitingOptions = {}): AsyncGenerator<WaitingEvent> {
     const route = pattern === undefined ? undefined : routeOf(pattern)
-    let count = 0
-    for (let page: LaterEvent[] | undefined; page === undefined || page.length === PAGE; ) {
-      page = (await this.#file()).log.later.page(page?.at(-1), PAGE)
-      for (const event of page) {
-        if (route !== undefined && event.pattern !== route) continue
-        if (++count > limit) return
-        yield shown(event)
-      }
-    }
-  }
-}
-
-function shown(event: LaterEvent): WaitingEvent {
-  const { pattern, id, key, due, body } = event
-  return {
-    pattern,
-    id,
-    key,
-    at: dateOf(due),
-    headers: headersOf(event) ?? {},
-    data: readableContentOf(body).data
+    const read = async (behind: Row | undefined, most: number) =>
+      (await this.#file()).log.later.page(route, behind, most)
+    for await (const row of inPages(limit, read)) yield waitingEvent(row)
   }
 }

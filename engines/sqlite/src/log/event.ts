@@ -1,5 +1,5 @@
 /** Events as the log takes and gives them. */
-import type { StoredEvent } from '@elysia-microservices/engine'
+import { headersIn, type StoredEvent } from '@elysia-microservices/engine'
 import type { HeldEvent, MessageHeaders } from '@elysia-microservices/transport/kit'
 
 /** An event that is to be stored. */
@@ -85,8 +85,4 @@ export interface EventRow {
   readonly key: string | null
   readonly headers: string | null
   readonly body: string
-}
-
-export function headersIn(text: string | null): MessageHeaders | undefined {
-  return text === null ? undefined : (JSON.parse(text) as MessageHeaders)
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { EventFile } from '../connection/event-file.ts'
+import { SqliteDeadLetters } from '../durable/dead-letters.ts'
 import { drivers, OpenLog } from '../testing/open-log.ts'
 import type { TakenEvent } from './event.ts'
 import type { Group } from './groups.ts'
@@ -113,6 +115,22 @@ describe('a group', () => {
     )
     assert.equal(groups.discard('g', 2), true)
     assert.deepEqual([given.letters.page('g', 1, 10), groups.lag(group), groups.lag(other)], [[], 0, 1])
+  })
+
+  it('lists each of many dead letters once', async () => {
+    const given = new OpenLog()
+    const group = given.join('g')
+    given.publish(0, ...Array.from({ length: 201 }, () => ({})))
+    for (const event of given.take(group, 201))
+      given.settle(group, { kind: 'dead', event, reason: 'no', died: 9 })
+    const { letters } = given
+    const list = new SqliteDeadLetters('g', async () => ({ letters }) as EventFile).list()
+    const places: string[] = []
+    for await (const { position } of list) places.push(position)
+    assert.deepEqual(
+      places,
+      Array.from({ length: 201 }, (_, at) => String(at + 1))
+    )
   })
 
   it('with wildcards gets the events of all patterns that match, those of the future included', () => {

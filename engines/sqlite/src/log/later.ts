@@ -1,6 +1,6 @@
 /** Events that wait for their time. They are no part of the log: their position is that at which they are published. */
 import type { Database, Row, Statement } from '../driver.ts'
-import { headersIn, type NewEvent } from './event.ts'
+import type { NewEvent } from './event.ts'
 
 /** An event that waits. */
 export interface LaterEvent extends NewEvent {
@@ -26,7 +26,7 @@ export class Later {
     )
     this.#next = database.prepare('select due from later order by due limit 1')
     this.#page = database.prepare(
-      `select ${columns} from later where (due, pattern, id) > (?, ?, ?) order by due, pattern, id limit ?`
+      `select ${columns} from later where (due, pattern, id) > (?, ?, ?) and pattern = coalesce(?, pattern) order by due, pattern, id limit ?`
     )
   }
 
@@ -58,10 +58,10 @@ export class Later {
     return row && Number(row['due'])
   }
 
-  /** A page of the events that wait, the soonest first. @param behind the last event of the page before */
-  page(behind: LaterEvent | undefined, most: number): LaterEvent[] {
-    const { due, pattern, id } = behind ?? { due: -1, pattern: '', id: '' }
-    return this.#page.all(due, pattern, id, most).map(read)
+  /** Events that wait, the soonest first. @param behind the last one of the page before */
+  page(pattern: string | undefined, behind: Row | undefined, most: number): readonly Row[] {
+    const { due, pattern: name, id } = behind ?? { due: -1, pattern: '', id: '' }
+    return this.#page.all(due as number, name as string, id as string, pattern ?? null, most)
   }
 }
 
@@ -78,9 +78,4 @@ function read(row: Row): LaterEvent {
     size: Number(size),
     due: Number(due)
   }
-}
-
-/** The headers of a waiting event. */
-export function headersOf({ headers }: LaterEvent): ReturnType<typeof headersIn> {
-  return headersIn(headers ?? null)
 }

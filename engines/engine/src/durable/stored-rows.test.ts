@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { routeOf } from '@elysia-microservices/transport/kit'
+import { deadLetterOf, inPages, waitingEvent } from './stored-rows.ts'
+
+describe('a long list', () => {
+  for (const [total, limit, expected, pages] of [
+    [0, undefined, 0, 1],
+    [99, undefined, 99, 1],
+    [100, undefined, 100, 2],
+    [101, undefined, 101, 2],
+    [250, 100, 100, 1],
+    [250, 101, 101, 2],
+    [250, 0, 0, 0]
+  ] as const)
+    it(`of ${total} with the limit ${limit} is read in ${pages} pages, each item once`, async () => {
+      const asked: number[] = []
+      const list = inPages(limit, async (behind: number | undefined, most) => {
+        asked.push(most)
+        const from = (behind ?? 0) + 1
+        return Array.from({ length: Math.min(most, total - from + 1) }, (_, at) => from + at)
+      })
+      const seen: number[] = []
+      for await (const one of list) seen.push(one)
+      assert.deepEqual(
+        seen,
+        Array.from({ length: expected }, (_, at) => at + 1)
+      )
+      assert.equal(asked.length, pages)
+      assert.ok(asked.every((most) => most <= 100))
+    })
+})
+
+describe('a row', () => {
+  const row = { pattern: 'p', id: 'a', key: null, headers: null, body: '{"data":{"n":1}}' }
+  const common = { id: 'a', key: undefined, headers: {}, data: { n: 1 } }
+
+  it('of an event of the future is shown with its time in whole milliseconds', () => {
+    assert.deepEqual(waitingEvent({ ...row, due: '5.0004' }), { pattern: 'p', ...common, at: new Date(5) })
+    const { key, headers } = waitingEvent({ ...row, due: 5, key: 'k', headers: '{"x":"1"}' })
+    assert.deepEqual([key, headers], ['k', { x: '1' }])
+  })
+
+  it('of a dead letter is shown with the pattern that its publisher gave', () => {
+    const letter = { ...row, place: 7, reason: 'no', attempts: 2, published: 1, died: 2 }
+    const shown = { position: '7', group: 'g', reason: 'no', attempts: 2, ...common }
+    const times = { publishedAt: new Date(1), diedAt: new Date(2) }
+    assert.deepEqual(deadLetterOf('g', letter), { pattern: 'p', ...shown, ...times })
+    const pattern = { cmd: 'x' }
+    const body = JSON.stringify({ data: { n: 1 }, pattern })
+    const given = deadLetterOf('g', { ...letter, pattern: routeOf(pattern), body })
+    assert.deepEqual(given, { pattern: JSON.stringify(pattern), ...shown, ...times })
+  })
+})

@@ -1,0 +1,73 @@
+/** How stores in tables show their rows, and how all stores give long lists. */
+import {
+  type DeadLetter,
+  dateOf,
+  type MessageHeaders,
+  type WaitingEvent
+} from '@elysia-microservices/transport/kit'
+import { patternOf, readableContentOf } from '../server/incoming.ts'
+
+/** A row by the names of its columns. An event has `pattern`, `id`, `key`, `headers` (JSON) and `body` (a packet). */
+export type StoredRow = Readonly<Record<string, unknown>>
+
+/** Rows that are read at a time. */
+const PAGE = 100
+
+/**
+ * Yields what `read` gives, one page after the other, until there is no more.
+ * @param limit most that is yielded
+ * @param read gets the last item of the page before (`undefined`: there is none), and the size of the page
+ */
+export async function* inPages<Item>(
+  limit: number | undefined,
+  read: (behind: Item | undefined, most: number) => Promise<readonly Item[]>
+): AsyncGenerator<Item> {
+  let behind: Item | undefined
+  for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
+    const most = Math.min(PAGE, left)
+    const page = await read(behind, most)
+    yield* page
+    if (page.length < most) return
+    behind = page.at(-1)
+    left -= page.length
+  }
+}
+
+/** The headers of a row. @param text their JSON, `null` if there are none */
+export function headersIn(text: unknown): MessageHeaders | undefined {
+  return text === null ? undefined : (JSON.parse(String(text)) as MessageHeaders)
+}
+
+/** An event of the future, as users see it: `due` is its time in milliseconds since 1970. */
+export function waitingEvent(row: StoredRow): WaitingEvent {
+  return {
+    pattern: String(row['pattern']),
+    ...commonOf(row),
+    at: dateOf(Math.round(Number(row['due']))),
+    data: readableContentOf(String(row['body'])).data
+  }
+}
+
+/** A dead letter, as users see it: `place` is its position, and times are in milliseconds since 1970. */
+export function deadLetterOf(group: string, row: StoredRow): DeadLetter {
+  const { pattern, data } = readableContentOf(String(row['body']))
+  return {
+    position: String(row['place']),
+    group,
+    pattern: patternOf(pattern, String(row['pattern'])),
+    ...commonOf(row),
+    reason: String(row['reason']),
+    attempts: Number(row['attempts']),
+    data,
+    publishedAt: dateOf(Number(row['published'])),
+    diedAt: dateOf(Number(row['died']))
+  }
+}
+
+function commonOf({ id, key, headers }: StoredRow): Pick<WaitingEvent, 'id' | 'key' | 'headers'> {
+  return {
+    id: String(id),
+    key: key === null ? undefined : String(key),
+    headers: headersIn(headers) ?? {}
+  }
+}
