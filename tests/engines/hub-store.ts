@@ -183,7 +183,7 @@ class HubEvent implements HeldEvent {
   }
 }
 
-/** Events that an ordered consumer may have: those of other keys go on while some wait. */
+/** Most events of an ordered consumer: while some wait for others of their key, the rest can run. */
 const MOST_IN_ORDER = 256
 
 /** One durable handler in one process. The worker decides; this class carries out what it decides, at the hub. */
@@ -218,7 +218,7 @@ class HubConsumer implements Consumer<HubCarrier> {
           if (event.epoch !== this.#number) return
           await this.#carrier?.ask('bury', this.#number, event.from.position, reason, event.attempt)
         },
-        // The hub counts what is not settled, so it need not be asked for more.
+        // The hub sends more by itself when events are settled.
         left() {}
       },
       systemClock,

@@ -99,7 +99,7 @@ export interface ClientOptions {
    * Whether each call that is made in a handler of this process is made `within` its message, without a word: it gets no
    * more than the message's remaining time, and is cancelled with it. Work that goes on after its message needs a client
    * without this option. With such a client in a process, each message of its services runs in an asynchronous context,
-   * which takes up to a microsecond. Default: true with `forward`, which forwards nothing otherwise, else false.
+   * which takes less than a microsecond. Default: true with `forward`, which forwards nothing otherwise, else false.
    */
   readonly inherit?: boolean | undefined
   /**
