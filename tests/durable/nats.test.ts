@@ -1,6 +1,6 @@
 /**
  * Durable events over a NATS server: what is special to JetStream. What holds for every engine is in
- * `engines/engine-tests/src/durable.ts`.
+ * `engines/engine-tests/src/durable/`.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

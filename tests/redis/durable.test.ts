@@ -1,6 +1,6 @@
 /**
  * Durable events over a Redis server: what is special to Redis. What holds for every engine is in
- * `engines/engine-tests/src/durable.ts`.
+ * `engines/engine-tests/src/durable/`.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -3,10 +3,10 @@
  * as far as the engine's traits say that it has them. They run under `node:test` and `bun test`.
  */
 import { after, before } from 'node:test'
-import { durableEvents } from './durable.ts'
+import { durableEvents } from './durable/durable.ts'
+import { futureEvents } from './durable/future.ts'
 import type { EngineUnderTest } from './engine-under-test.ts'
 import { failures } from './faults.ts'
-import { futureEvents } from './future.ts'
 import { storeAlone } from './store-alone.ts'
 import { type StoreUnderTest, storeCases } from './store-under-test.ts'
 import { twoServices } from './two-services.ts'

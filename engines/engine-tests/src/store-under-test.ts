@@ -1,8 +1,8 @@
 /** A store beside a transport, and what its suite must know of it. */
 import { type EventStore, memory } from '@elysia-microservices/transport'
-import { durableEvents } from './durable.ts'
+import { durableEvents } from './durable/durable.ts'
+import { futureEvents } from './durable/future.ts'
 import type { EngineOptions, EngineUnderTest, RunningEngine } from './engine-under-test.ts'
-import { futureEvents } from './future.ts'
 
 /** A running store, until `close` is called. */
 export interface RunningStore extends Omit<RunningEngine, 'transport' | 'store'> {

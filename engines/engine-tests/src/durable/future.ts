@@ -1,12 +1,11 @@
 /** Events that wait for their time, over every store that keeps them. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe } from 'node:test'
-import { Log, until } from '@elysia-microservices/test-support'
-import { type Message, microservice } from 'elysia-microservices'
-import { connect } from 'elysia-microservices/client'
-import type { EngineUnderTest, RunningEngine } from './engine-under-test.ts'
-import { casesOver } from './needs.ts'
-import { placesOf } from './place.ts'
+import { describe } from 'node:test'
+import { until } from '@elysia-microservices/test-support'
+import type { Message } from 'elysia-microservices'
+import type { EngineUnderTest } from '../engine-under-test.ts'
+import { casesOver } from '../needs.ts'
+import { durableScene } from './scene.ts'
 
 /** Milliseconds after which events of these cases are due: longer than it takes to look that they wait. */
 const SOON = 300
@@ -14,49 +13,17 @@ const HOUR = 3_600_000
 
 /** Declares the cases of this file over an engine. */
 export function futureEvents(under: EngineUnderTest): void {
-  casesOver(under, 'events that wait for their time', ['stores', 'future'], ({ title, start }, caseOf) => {
-    describe(`an event that waits for its time over ${title}`, () => {
-      let engine: RunningEngine
-      let place: ReturnType<typeof placesOf>
-      let count = 0
-      const log = new Log()
-      const cleanUps: (() => Promise<unknown>)[] = []
-
-      /** A pattern that only this test uses. */
-      const fresh = () => `later${++count}.happened`
-
-      function newClient() {
-        const client = connect({ ...place(), logger: log.logger })
-        cleanUps.push(() => client.close())
-        return client
-      }
-
-      /** A service that notes the events of a pattern. */
-      async function serve(pattern: string, name: string, seen: Message[]) {
-        const service = microservice({ ...place(), name, logger: log.logger }).event(
-          pattern,
-          (message) => void seen.push(message),
-          { durable: { ordered: true } }
-        )
-        await service.listen()
-        cleanUps.push(() => service.stop())
-        return service
-      }
-
-      before(async () => {
-        engine = await start()
-        place = placesOf(engine)
-      })
-      afterEach(async () => {
-        for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-      })
-      after(() => engine.close())
+  casesOver(under, 'events that wait for their time', ['stores', 'future'], (engine, caseOf) => {
+    describe(`an event that waits for its time over ${engine.title}`, () => {
+      const { fresh, newClient, serve } = durableScene(engine)
+      const note = (pattern: string, name: string, seen: Message[]) =>
+        serve(pattern, (message) => void seen.push(message), { ordered: true }, { name })
 
       caseOf('comes once to each group that exists by then, and never before', [], async () => {
         const pattern = fresh()
         const seen: Message[] = []
-        await serve(pattern, 'early', seen)
-        await serve(pattern, 'early', seen)
+        await note(pattern, 'early', seen)
+        await note(pattern, 'early', seen)
         const client = newClient()
         const due = Date.now() + SOON
         const first = await client.publish(
@@ -68,7 +35,7 @@ export function futureEvents(under: EngineUnderTest): void {
         assert.equal((await client.publish(pattern, { n: 2 }, { id: 'x' })).duplicate, true)
         assert.equal((await client.publish(pattern, { n: 2 }, { id: 'x', delay: 1 })).duplicate, true)
         assert.equal(seen.length, 0)
-        await serve(pattern, 'late', seen)
+        await note(pattern, 'late', seen)
         await until('Both groups have it', () => seen.length === 2)
         for (const { data, headers, delivery } of seen) {
           assert.deepEqual([data, headers, delivery?.id, delivery?.key], [{ n: 1 }, { 'x-a': 'ä' }, 'x', 'k'])
@@ -80,7 +47,7 @@ export function futureEvents(under: EngineUnderTest): void {
       caseOf('can be listed and cancelled until it comes', [], async () => {
         const pattern = fresh()
         const seen: Message[] = []
-        await serve(pattern, 'cancelled', seen)
+        await note(pattern, 'cancelled', seen)
         const client = newClient()
         const at = new Date(Date.now() + 2 * HOUR)
         await client.publish(pattern, 'later', { id: 'b', at, key: 'k', headers: { 'x-a': '1' } })
@@ -135,7 +102,7 @@ export function futureEvents(under: EngineUnderTest): void {
       caseOf('counts from its time among those of its key', [], async () => {
         const pattern = fresh()
         const seen: Message[] = []
-        await serve(pattern, 'keys', seen)
+        await note(pattern, 'keys', seen)
         const client = newClient()
         await client.publish(pattern, 1, { key: 'k', delay: SOON })
         await client.publish(pattern, 2, { key: 'k' })
