@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import {
   detourTo,
   type EngineOptions,
+  NO_SERVER,
   type RunningEngine,
   type EngineUnderTest as SuiteEngine
 } from '@elysia-microservices/engine-tests'
@@ -52,10 +53,6 @@ export interface EngineUnderTest extends SuiteEngine {
   readonly strangers?: StrangersOf
 }
 
-const none = () => {
-  throw new Error('This engine has no server')
-}
-
 const inMemory: EngineUnderTest = {
   name: 'memory',
   title: 'memory',
@@ -67,16 +64,7 @@ const inMemory: EngineUnderTest = {
   async start() {
     // The service and its clients must share one value.
     const transport = memory()
-    return {
-      port: 0,
-      transport: () => transport,
-      stop: none,
-      start: none,
-      suspend: none,
-      resume: none,
-      detour: none,
-      async close() {}
-    }
+    return { ...NO_SERVER, transport: () => transport }
   }
 }
 

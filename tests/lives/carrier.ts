@@ -1,4 +1,5 @@
 /** The worlds between services and clients: sockets in memory, the process itself, and engines' servers inside it. */
+import type { FakeServer } from '@elysia-microservices/engine-tests'
 import { FakeCluster, kafkaBy } from '@elysia-microservices/kafka/testing'
 import { FakeMqttServer, mqttBy } from '@elysia-microservices/mqtt/testing'
 import { FakeNatsServer, natsBy } from '@elysia-microservices/nats/testing'
@@ -32,15 +33,6 @@ export interface Carrier {
   resume?(): void
   /** Says which sockets and ports are left although all ends are closed; an empty text: none. */
   left(): string
-}
-
-interface FakeServer {
-  readonly port: number
-  stop(): void
-  start(): void
-  suspend(): void
-  resume(): void
-  detour(port: number): { readonly port: number; stop(): void }
 }
 
 export function carrierOf(config: Config, world: World): Carrier {

@@ -84,6 +84,21 @@ export interface RunningEngine {
   close(): Promise<void>
 }
 
+function noServer(): never {
+  throw new Error('`hasServer` is false: there is no server to stop, to suspend or to reach in another way')
+}
+
+/** The server of a running engine that has none, or none that tests may stop: `hasServer` is false. */
+export const NO_SERVER: Omit<RunningEngine, 'transport' | 'store'> = {
+  port: 0,
+  stop: noServer,
+  start: noServer,
+  suspend: noServer,
+  resume: noServer,
+  detour: noServer,
+  close: async () => {}
+}
+
 /** A server inside the process: a fake of a driver. */
 export interface FakeServer {
   readonly port: number

@@ -17,6 +17,7 @@ export {
   type EngineOptions,
   type EngineUnderTest,
   type FakeServer,
+  NO_SERVER,
   overFake,
   type RunningEngine
 } from './engine-under-test.ts'
@@ -27,7 +28,7 @@ export type { RunningStore, StoreUnderTest } from './store-under-test.ts'
  * Declares the tests of an engine: over its server, or over a fake of it.
  * @example
  * ```ts
- * import { engineTests } from '@elysia-microservices/engine-tests'
+ * import { engineTests, NO_SERVER } from '@elysia-microservices/engine-tests'
  * import { rabbitmq } from '@elysia-microservices/rabbitmq'
  *
  * engineTests({
@@ -36,16 +37,7 @@ export type { RunningStore, StoreUnderTest } from './store-under-test.ts'
  *   traits: rabbitmq().traits,
  *   carriage: 'packets',
  *   hasServer: false,
- *   start: async () => ({
- *     port: 5672,
- *     transport: () => rabbitmq({ url: 'amqp://127.0.0.1:5672' }),
- *     stop: async () => {},
- *     start: async () => {},
- *     suspend() {},
- *     resume() {},
- *     detour: () => Promise.reject(new Error('not tried')),
- *     close: async () => {}
- *   })
+ *   start: async () => ({ ...NO_SERVER, transport: () => rabbitmq({ url: 'amqp://127.0.0.1:5672' }) })
  * })
  * ```
  */

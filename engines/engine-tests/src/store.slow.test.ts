@@ -1,6 +1,6 @@
 /** The suite of a store, over the store of `memory()`. */
 import { memory } from '@elysia-microservices/transport'
-import { storeTests } from './index.ts'
+import { NO_SERVER, storeTests } from './index.ts'
 
 storeTests({
   name: 'memory',
@@ -9,15 +9,6 @@ storeTests({
   hasServer: false,
   async start() {
     const { store } = memory()
-    return {
-      port: 0,
-      store: () => store,
-      stop: async () => {},
-      start: async () => {},
-      suspend() {},
-      resume() {},
-      detour: () => Promise.reject(new Error('There is no server')),
-      close: async () => {}
-    }
+    return { ...NO_SERVER, store: () => store }
   }
 })

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { storeTests } from '@elysia-microservices/engine-tests'
+import { NO_SERVER, storeTests } from '@elysia-microservices/engine-tests'
 import { sqlite } from './sqlite.ts'
 
 storeTests({
@@ -13,15 +13,6 @@ storeTests({
   async start() {
     const folder = mkdtempSync(path.join(tmpdir(), 'sqlite-'))
     const store = sqlite(path.join(folder, 'events.db'))
-    return {
-      port: 0,
-      store: () => store,
-      stop: async () => {},
-      start: async () => {},
-      suspend() {},
-      resume() {},
-      detour: () => Promise.reject(new Error('There is no server')),
-      close: async () => rmSync(folder, { recursive: true })
-    }
+    return { ...NO_SERVER, store: () => store, close: async () => rmSync(folder, { recursive: true }) }
   }
 })
