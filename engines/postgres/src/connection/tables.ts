@@ -191,7 +191,7 @@ export class Tables {
 
   async letters(group: string, from: string, most: number): Promise<readonly Row[]> {
     return this.query(
-      'select place::text, letter.pattern, letter.id, key, headers, body, reason, attempts, (extract(epoch from published) * 1000)::float8 as published, (extract(epoch from died) * 1000)::float8 as died from "elysia_microservices".letter join "elysia_microservices".grp on grp.id = letter.grp where grp.name = $1::text and not pending and place >= $2::text::bigint order by place limit $3::text::integer',
+      'select place::text, letter.pattern, letter.id, key, headers, body, reason, attempts, (extract(epoch from published) * 1000)::float8 as published, (extract(epoch from died) * 1000)::float8 as died from "elysia_microservices".letter join "elysia_microservices".grp on grp.id = letter.grp where grp.name = $1::text and not pending and place >= $2::text::bigint order by letter.place limit $3::text::integer',
       group,
       from,
       String(most)
