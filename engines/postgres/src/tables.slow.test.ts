@@ -64,7 +64,12 @@ describe('the log in PostgreSQL', () => {
     const { url, sql, tables, query } = await database()
     const store = postgres({ sql })
     const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
-    const take = async () => idsOf((await tables.turn('p', 60_000, [], [{ id, most: 100 }], false)).taken)
+    const known: string[] = []
+    const take = async () => {
+      const { taken } = await tables.turn('p', 60_000, [], known, [{ id, most: 100 }], false)
+      known.push(...taken.map(({ batch }) => batch))
+      return idsOf(taken)
+    }
     const [slow, undone, quick] = [
       await transaction(url, store),
       await transaction(url, store),
@@ -99,7 +104,7 @@ describe('the log in PostgreSQL', () => {
     assert.deepEqual([all.skipped, fresh.skipped], [0, 1])
     await open.end('commit')
     const wanted = [all, fresh].map(({ id }) => ({ id, most: 100 }))
-    const { taken } = await tables.turn('p', 60_000, [], wanted, false)
+    const { taken } = await tables.turn('p', 60_000, [], [], wanted, false)
     const byGroup = (group: number) => idsOf(taken.filter((row) => row.group === group)).sort()
     assert.deepEqual([byGroup(all.id), byGroup(fresh.id)], [['before', 'open'], ['open']])
   })
@@ -113,13 +118,13 @@ describe('the log in PostgreSQL', () => {
       1_000
     )
     const wanted = [{ id, most: 100 }]
-    const first = await tables.turn('dead', 60_000, [], wanted, false)
+    const first = await tables.turn('dead', 60_000, [], [], wanted, false)
     assert.deepEqual(idsOf(first.taken), ['a', 'b'])
-    assert.deepEqual((await tables.turn('other', 60_000, [], wanted, false)).taken, [])
+    assert.deepEqual((await tables.turn('other', 60_000, [], [], wanted, false)).taken, [])
     await query(
       "update elysia_microservices.process set seen = seen - interval '2 minutes' where id = 'dead'"
     )
-    const { taken } = await tables.turn('other', 60_000, [], wanted, false)
+    const { taken } = await tables.turn('other', 60_000, [], [], wanted, false)
     assert.deepEqual(
       taken.map((row) => [row.id, row.attempt]),
       [
@@ -132,6 +137,7 @@ describe('the log in PostgreSQL', () => {
       'dead',
       60_000,
       [{ batch, left: [], back: [], dead: [], over: [] }],
+      [],
       [],
       false
     )
@@ -150,20 +156,45 @@ describe('the log in PostgreSQL', () => {
       { position: undefined, isDuplicate: true }
     ])
     const wanted = [{ id, most: 100 }]
-    const { next, taken } = await tables.turn('p', 60_000, [], wanted, true)
+    const { next, taken } = await tables.turn('p', 60_000, [], [], wanted, true)
     assert.ok(next !== null && next > 500_000 && next <= 600_000)
     assert.deepEqual(taken, [])
     await query("update elysia_microservices.later set due = due - interval '1 hour'")
-    await tables.turn('p', 60_000, [], [], false)
-    const turns = [
-      await tables.turn('p', 60_000, [], wanted, false),
-      await tables.turn('p', 60_000, [], wanted, false)
-    ]
-    assert.deepEqual(
-      turns.map((turn) => idsOf(turn.taken)),
-      [['a'], []]
-    )
+    await tables.turn('p', 60_000, [], [], [], false)
+    const first = await tables.turn('p', 60_000, [], [], wanted, false)
+    const known = first.taken.map(({ batch }) => batch)
+    const second = await tables.turn('p', 60_000, [], known, wanted, false)
+    assert.deepEqual([idsOf(first.taken), second.taken], [['a'], []])
     assert.deepEqual(await query('select * from elysia_microservices.later'), [])
+  })
+
+  it('takes the same again when its answer was lost: nothing is written twice, and what nobody knows of is given back', async () => {
+    const { tables, query } = await database()
+    const { id } = await tables.join('g', 'e', null, true, { kind: 'all' })
+    const event = { pattern: 'e', key: 'k', headers: undefined, body: '{}', due: undefined }
+    await tables.store(
+      ['a', 'b', 'c', 'd'].map((one) => ({ ...event, id: one })),
+      1_000
+    )
+    const first = await tables.turn('p', 60_000, [], [], [{ id, most: 3 }], false)
+    const [a, b, c] = first.taken as [TakenRow, TakenRow, TakenRow]
+    const dead = { ...a, reason: 'no' }
+    const back = { ...b, attempt: 0, lock: 'k', delay: 0 }
+    const left = { ...c, attempt: 0, lock: 'k' }
+    const settled = [{ batch: a.batch, left: [left], back: [back], dead: [dead], over: [] }]
+    // The process hears nothing of this turn, which has taken two events.
+    const lost = await tables.turn('p', 60_000, settled, [a.batch], [{ id, most: 2 }], false)
+    assert.deepEqual(idsOf(lost.taken), ['b', 'd'])
+    const again = await tables.turn('p', 60_000, settled, [a.batch], [{ id, most: 9 }], false)
+    assert.deepEqual(
+      again.taken.map((row) => [row.id, row.attempt]),
+      [
+        ['b', 1],
+        ['d', 1]
+      ]
+    )
+    assert.deepEqual(await query('select id from elysia_microservices.letter'), [{ id: 'a' }])
+    assert.deepEqual(await query('select * from elysia_microservices.pending'), [])
   })
 
   it('lists each of many dead letters once', async () => {

@@ -139,18 +139,21 @@ export class Tables {
     return { id: Number(row?.['id']), ordered: row?.['ordered'] === true, skipped: Number(row?.['skipped']) }
   }
 
+  /** @param known the batches of which the process knows */
   async turn(
     owner: string,
     lease: number,
     settled: readonly Settling[],
+    known: readonly string[],
     wanted: readonly Wanted[],
     willSleep: boolean
   ): Promise<Turn> {
     const [row] = await this.query(
-      'select "elysia_microservices".turn($1::text, $2::text::integer, $3::text::json, $4::text::json, $5::text::boolean)::text as turn',
+      'select "elysia_microservices".turn($1::text, $2::text::integer, $3::text::json, $4::text::json, $5::text::json, $6::text::boolean)::text as turn',
       owner,
       String(lease),
       JSON.stringify(settled),
+      JSON.stringify(known),
       JSON.stringify(wanted),
       String(willSleep)
     )

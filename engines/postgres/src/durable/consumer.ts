@@ -7,6 +7,7 @@ import {
   whyTooOld
 } from '@elysia-microservices/engine'
 import {
+  type Clock,
   type DurableFigures,
   DurableWorker,
   hasWildcards,
@@ -32,7 +33,7 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   #isPaused = false
   #redeliveries = 0
 
-  constructor(init: ConsumerInit, options: CheckedOptions, turns: Turns) {
+  constructor(init: ConsumerInit, options: CheckedOptions, turns: Turns, clock: Clock = systemClock) {
     this.#init = init
     this.#turns = turns
     const { route, logger } = init
@@ -40,16 +41,16 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
       route.durable,
       {
         run: (event) => this.#run(event),
-        isOurs: (event) => this.#held.has(event) && performance.now() < event.batch.leasedUntil,
+        isOurs: (event) => this.#held.has(event) && turns.owns(event),
         letGo: (event) => this.#giveBack(event, 0),
         acknowledge: (event) => this.#settle(event, 'done'),
         whyNotLater: ({ publishedAt, isFree }, delay) =>
-          isFree ? undefined : whyTooOld(publishedAt, options.maxAge, delay),
+          isFree ? undefined : whyTooOld(publishedAt, options.maxAge, delay, clock.now()),
         retry: (event, delay) => this.#giveBack(event, delay),
         bury: (event, reason) => this.#bury(event, reason),
         left: () => turns.wake()
       },
-      systemClock,
+      clock,
       logger
     )
   }

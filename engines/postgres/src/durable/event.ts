@@ -8,7 +8,7 @@ export interface Batch {
   readonly id: string
   /** Its events that are not settled. */
   readonly left: Set<TakenEvent>
-  /** Until this time no other process gets them; in milliseconds of `performance.now()`. */
+  /** Until this time no other process gets them, by the clock of the turns. */
   leasedUntil: number
   /** Another process may have them. */
   isLost: boolean

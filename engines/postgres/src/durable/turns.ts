@@ -3,7 +3,14 @@
  * handlers that have room. A process without work sends one statement in a while, however many handlers it has.
  */
 import { newSecret } from '@elysia-microservices/engine'
-import { type Logger, nextTurn, quietLog, shown } from '@elysia-microservices/transport/kit'
+import {
+  type Clock,
+  type Logger,
+  nextTurn,
+  quietLog,
+  shown,
+  systemClock
+} from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { Settling, Turn } from '../connection/tables.ts'
 import type { CheckedOptions } from '../options/options.ts'
@@ -18,6 +25,13 @@ const LINGER = 20
 const LINGERS = 5
 /** Milliseconds between two looks for what is too old. */
 const PRUNED_EVERY = 30_000
+/** Milliseconds until listening is tried again. */
+const LISTEN_AGAIN = 1_000
+/** Milliseconds that a process takes for its last words. */
+const FAREWELL = 1_000
+
+/** A clock that only goes forward, whatever becomes of the system's. */
+const monotonicClock: Clock = { now: () => performance.now(), after: systemClock.after }
 
 /** A handler that gets events. */
 export interface Taker {
@@ -38,6 +52,7 @@ type Fate = 'done' | { readonly delay: number } | { readonly reason: string }
 export class Turns {
   readonly #options: CheckedOptions
   readonly #logger: Logger
+  readonly #clock: Clock
   readonly #process = newSecret()
   readonly #takers = new Map<number, Taker>()
   readonly #batches = new Map<string, Batch>()
@@ -49,16 +64,18 @@ export class Turns {
   #isWanted = false
   /** Number of turns in a row that have brought nothing. */
   #empty = 0
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #stopResting = () => {}
+  #stopListening = () => {}
   #endListening: Promise<(() => Promise<void>) | undefined> | undefined
   #figuresUntil = 0
   #figuresAt = 0
   #prunedAt = 0
   #isEnded = false
 
-  constructor(options: CheckedOptions, logger: Logger) {
+  constructor(options: CheckedOptions, logger: Logger, clock: Clock = monotonicClock) {
     this.#options = options
     this.#logger = logger
+    this.#clock = clock
   }
 
   /** Milliseconds from the begin of a turn: its sign of life may be left out if there was one shortly before. */
@@ -74,7 +91,7 @@ export class Turns {
 
   add(taker: Taker): void {
     this.#takers.set(taker.groupId, taker)
-    this.#figuresUntil = performance.now() + FIGURES_FOR
+    this.#figuresUntil = this.#clock.now() + FIGURES_FOR
     this.wake()
   }
 
@@ -82,9 +99,14 @@ export class Turns {
     if (this.#takers.get(taker.groupId) === taker) this.#takers.delete(taker.groupId)
   }
 
+  /** Whether no other process has the event yet. */
+  owns({ batch }: TakenEvent): boolean {
+    return this.#clock.now() < batch.leasedUntil
+  }
+
   /** Figures are being read. */
   wantFigures(): void {
-    this.#figuresUntil = performance.now() + FIGURES_FOR
+    this.#figuresUntil = this.#clock.now() + FIGURES_FOR
   }
 
   /** Writes the fate of an event with the next turn. */
@@ -125,17 +147,19 @@ export class Turns {
     const connection = this.#connection
     if (this.#isRunning || this.#isEnded || connection?.isConnected !== true) return
     this.#isRunning = true
-    clearTimeout(this.#timer)
+    this.#stopResting()
     const mayRest = this.#empty > 0 && !this.#isWoken
     this.#isWoken = false
     const fates = [...this.#fates]
     const written = this.#written.splice(0)
     this.#fates.clear()
-    const begun = performance.now()
+    const begun = this.#clock.now()
     try {
       const turn = await this.#ask(connection, fates, mayRest)
+      // Only a failure of this statement makes the next one write them again.
+      fates.length = 0
       for (const batch of this.#batches.values()) batch.leasedUntil = begun + this.#lease
-      for (const resolve of written) resolve()
+      for (const resolve of written.splice(0)) resolve()
       this.#heard(turn, begun)
       await this.#lookAfter(connection)
       this.#isRunning = false
@@ -143,7 +167,7 @@ export class Turns {
       if (this.#isWoken || !mayRest) this.#soon()
       else this.#rest(turn.next)
     } catch (error) {
-      for (const [event, fate] of fates) if (!this.#fates.has(event)) this.#fates.set(event, fate)
+      for (const [event, fate] of fates) this.#fates.set(event, fate)
       this.#written.unshift(...written)
       this.#isRunning = false
       quietLog(this.#logger).warn(
@@ -165,7 +189,15 @@ export class Turns {
       .map(({ groupId, room }) => ({ id: groupId, most: Math.max(0, room) }))
       // In one order in all processes, or two of them could wait for each other.
       .sort((one, other) => one.id - other.id)
-    return connection.tables.turn(this.#process, this.#options.ackWait, settlings(fates), wanted, mayRest)
+    const known = [...this.#batches.keys()]
+    return connection.tables.turn(
+      this.#process,
+      this.#options.ackWait,
+      settlings(fates),
+      known,
+      wanted,
+      mayRest
+    )
   }
 
   #heard({ lost, taken }: Turn, begun: number): void {
@@ -209,7 +241,7 @@ export class Turns {
   }
 
   async #lookAfter({ tables }: PostgresConnection): Promise<void> {
-    const now = performance.now()
+    const now = this.#clock.now()
     const { maxAge, duplicateWindow } = this.#options
     const every = this.#empty > LINGERS ? FIGURES_EVERY_AT_REST : FIGURES_EVERY
     if (now < this.#figuresUntil && now - this.#figuresAt > every) {
@@ -226,14 +258,14 @@ export class Turns {
     // A publisher that has looked before this process had said that it sleeps wakes nobody.
     const most = this.#empty <= LINGERS ? LINGER : Math.min(pollInterval, ackWait / 4)
     const pause = Math.min(most, Math.max(0, next ?? Number.POSITIVE_INFINITY))
-    this.#timer = setTimeout(() => void this.#turn(), pause)
+    this.#stopResting = this.#clock.after(pause, () => void this.#turn())
   }
 
   #listen(connection: PostgresConnection): void {
     const { tables } = connection
     const again = () => {
       if (this.#connection !== connection || this.#isEnded) return
-      setTimeout(() => this.#listen(connection), 1_000).unref()
+      this.#stopListening = this.#clock.after(LISTEN_AGAIN, () => this.#listen(connection))
     }
     this.#endListening = tables.database
       .listen(`${tables.schema}_events`, () => this.wake(), again)
@@ -251,18 +283,25 @@ export class Turns {
   /** Ends the turns, and gives back what this process has. */
   async end(): Promise<void> {
     if (this.#isEnded) return
-    if (this.#connection?.isConnected === true) await Promise.race([this.written(), pause(1_000)])
+    if (this.#connection?.isConnected === true) await this.#within(this.written())
     this.#isEnded = true
-    clearTimeout(this.#timer)
+    this.#stopResting()
+    this.#stopListening()
     const connection = this.#connection
     const left = connection?.isConnected === true ? connection.tables.leave(this.#process) : undefined
     const unlistened = this.#endListening?.then((end) => end?.())
-    await Promise.race([Promise.allSettled([left, unlistened]), pause(1_000)])
+    await this.#within(Promise.allSettled([left, unlistened]))
   }
-}
 
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref())
+  /** Waits for the end of something, but not for long. */
+  async #within(ended: Promise<unknown>): Promise<void> {
+    let stop = () => {}
+    const late = new Promise<void>((resolve) => {
+      stop = this.#clock.after(FAREWELL, resolve)
+    })
+    await Promise.race([ended, late])
+    stop()
+  }
 }
 
 /** The fates of events by their batches. */

@@ -487,39 +487,44 @@ create function "elysia_microservices".show_event(
 $$;
 
 -- Writes what has become of events. Each entry has a batch, its events that are left, and those that were put off or are
--- dead. An entry of a batch that this process has lost does nothing. Returns the lost batches.
+-- dead. An entry of a batch that this process has lost does nothing, nor does what is written again because its answer
+-- was lost. Returns the lost batches.
 create function "elysia_microservices".settle_events(owner text, settled json) returns setof text language plpgsql as $$
 declare
   one json;
   group_id integer;
+  held bigint[];
 begin
   for one in select * from json_array_elements(settled) loop
+    select grp, positions into group_id, held from "elysia_microservices".batch
+      where id = (one ->> 'batch')::bigint and process = owner for update;
+    if not found then
+      return next one ->> 'batch';
+      continue;
+    end if;
     if json_array_length(one -> 'left') = 0 then
-      delete from "elysia_microservices".batch where id = (one ->> 'batch')::bigint and process = owner
-        returning grp into group_id;
+      delete from "elysia_microservices".batch where id = (one ->> 'batch')::bigint;
     else
       update "elysia_microservices".batch set
           positions = array(select (e ->> 'position')::bigint from json_array_elements(one -> 'left') as e),
           letters = array(select (e ->> 'letter')::bigint from json_array_elements(one -> 'left') as e),
           attempts = array(select (e ->> 'attempt')::integer from json_array_elements(one -> 'left') as e),
           keys = array(select e ->> 'lock' from json_array_elements(one -> 'left') as e)
-        where id = (one ->> 'batch')::bigint and process = owner returning grp into group_id;
-    end if;
-    if not found then
-      return next one ->> 'batch';
-      continue;
+        where id = (one ->> 'batch')::bigint;
     end if;
     insert into "elysia_microservices".letter
       (grp, position, pattern, published, id, key, headers, body, reason, attempts)
       select group_id, e.position, e.pattern, to_timestamp(e.published / 1000), e.id, e.key, e.headers, e.body,
         e.reason, e.attempt
       from json_to_recordset(one -> 'dead') as e (position bigint, pattern text, published double precision, id text,
-        key text, headers text, body text, reason text, attempt integer);
+        key text, headers text, body text, reason text, attempt integer)
+      where e.position = any (held);
     insert into "elysia_microservices".pending (grp, position, letter, attempt, due, key)
       select group_id, e.position, e.letter, e.attempt,
         case when e.delay <= 0 then '-infinity' else clock_timestamp() + e.delay * interval '1 millisecond' end, e.lock
       from json_to_recordset(one -> 'back') as e (position bigint, letter bigint, attempt integer,
         delay double precision, lock text)
+      where e.position = any (held)
       on conflict do nothing;
     delete from "elysia_microservices".letter
       where place in (select value::bigint from json_array_elements_text(one -> 'over')) and pending;
@@ -527,9 +532,10 @@ begin
 end
 $$;
 
--- One turn of a process: what is settled is written, and events are taken for the handlers that have room.
+-- One turn of a process: what is settled is written, and events are taken for the handlers that have room. 'known' are
+-- the batches of which the process knows.
 create function "elysia_microservices".turn(
-  owner text, lease integer, settled json, wanted json, will_sleep boolean
+  owner text, lease integer, settled json, known json, wanted json, will_sleep boolean
 ) returns json language plpgsql as $$
 declare
   lost json;
@@ -555,6 +561,17 @@ begin
       on conflict do nothing;
   end loop;
   select json_agg(batch) into lost from "elysia_microservices".settle_events(owner, settled) as batch;
+  -- A turn whose answer was lost has taken these: they have not begun.
+  with gone as (
+    delete from "elysia_microservices".batch where process = owner
+      and id <> all (array(select value::bigint from json_array_elements_text(known))) returning *
+  )
+  insert into "elysia_microservices".pending (grp, position, letter, attempt, due, key)
+    select gone.grp, u.position, u.letter,
+      u.attempt - case when grp.ordered and u.key = any (keys[1:n - 1]) then 0 else 1 end, '-infinity', u.key
+    from gone join "elysia_microservices".grp on grp.id = gone.grp,
+      unnest(positions, letters, attempts, keys) with ordinality as u (position, letter, attempt, key, n)
+    on conflict do nothing;
   select json_agg(event) into taken
     from json_to_recordset(wanted) as w (id integer, most integer),
       lateral "elysia_microservices".take_events(w.id, w.most, owner) as event
