@@ -5,7 +5,7 @@ import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
 import { DEAF_PORT, isInCheck, isOnPush } from '@elysia-microservices/test-support'
-import type { CallReceiver, ConnectionError, IncomingMessage } from '@elysia-microservices/transport/kit'
+import type { CallReceiver, ConnectionError } from '@elysia-microservices/transport/kit'
 import type { TcpClient } from './client/client.ts'
 import type { TcpClientOptions } from './options/client-options.ts'
 import type { TcpServerOptions } from './options/server-options.ts'
@@ -58,10 +58,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       }
 
       /** Resolves when a handler has begun. */
-      const begun = () =>
-        new Promise<IncomingMessage>((resolve) => {
-          dispatcher.began = resolve
-        })
+      const begun = () => dispatcher.begins()
 
       beforeEach(async () => {
         dispatcher = new TestDispatcher()
@@ -313,9 +310,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         })
       })
       await dispatcher.ended
-      const waiting = new Promise<IncomingMessage>((resolve) => {
-        dispatcher.began = resolve
-      })
+      const waiting = dispatcher.begins()
       const timedOut = assert.rejects(client.request('wait', 1, { timeout: 20 }), { name: 'TimeoutError' })
       const { signal, timeout } = await waiting
       assert.equal(timeout, 20)
@@ -501,9 +496,7 @@ for (const [socketsName, sockets] of SOCKETS) {
     it('lets a server ask its clients', async () => {
       const asked = new TestDispatcher()
       const client = await startBoth({}, { dispatcher: asked })
-      const begun = new Promise<IncomingMessage>((resolve) => {
-        dispatcher.began = resolve
-      })
+      const begun = dispatcher.begins()
       void client.request('echo', 1)
       const { peer } = await begun
       assert.equal(await peer!.caller!.request('echo', 'from the server'), 'from the server')

@@ -5,52 +5,11 @@ import { PendingCaller } from '@elysia-microservices/transport/kit'
 import type { ClientProtocol } from '../connection/protocol.ts'
 import { MemoryServer } from '../testing/memory-link.ts'
 import { newRsocketClient, outcomeOf, RouteDispatcher, turn } from '../testing/rsocket-peer.ts'
-import { replaceTimers } from '../testing/timers.ts'
+import { HeldTimers } from '../testing/timers.ts'
 import { Endpoint, type EndpointOwner } from './endpoint.ts'
 
 /** The longest pause, and the least duration of a connection that counts as a success. */
 const MAX_DELAY = 1_000
-
-/**
- * Holds the timers of pauses until the test lets them pass. Timers of attempts to connect are longer, and run as usual.
- */
-class Pauses {
-  readonly #waiting = new Map<unknown, { readonly task: () => void; readonly delay: number }>()
-
-  readonly #replaced: Disposable
-
-  constructor() {
-    const set = globalThis.setTimeout
-    const clear = globalThis.clearTimeout
-    this.#replaced = replaceTimers({
-      setTimeout: (task, delay) => {
-        if (delay > MAX_DELAY) return set(task, delay)
-        const handle = set(() => {}, 0)
-        this.#waiting.set(handle, { task, delay })
-        return handle
-      },
-      clearTimeout: (handle) => {
-        this.#waiting.delete(handle)
-        clear(handle)
-      }
-    })
-  }
-
-  [Symbol.dispose](): void {
-    this.#replaced[Symbol.dispose]()
-  }
-
-  get delays(): number[] {
-    return [...this.#waiting.values()].map(({ delay }) => delay)
-  }
-
-  /** Lets all pauses pass. */
-  pass(): void {
-    const tasks = [...this.#waiting.values()]
-    this.#waiting.clear()
-    for (const { task } of tasks) task()
-  }
-}
 
 class Owner implements EndpointOwner {
   readonly told: string[] = []
@@ -156,7 +115,7 @@ describe('an endpoint', () => {
     let now = 50_000
     t.mock.method(performance, 'now', () => now)
     t.mock.method(Math, 'random', () => 0.5)
-    using pauses = new Pauses()
+    using pauses = new HeldTimers(MAX_DELAY)
     server.fate = 'fails'
     endpoint.connect(true)
     await assert.rejects(endpoint.ready)
@@ -184,7 +143,7 @@ describe('an endpoint', () => {
 
   it('has one pause at a time, and none while it connects', async (t) => {
     t.mock.method(Math, 'random', () => 0.5)
-    using pauses = new Pauses()
+    using pauses = new HeldTimers(MAX_DELAY)
     endpoint.reconnect()
     endpoint.reconnect()
     assert.deepEqual(pauses.delays, [50])
@@ -200,7 +159,7 @@ describe('an endpoint', () => {
 
   it('has no pause when it has left, nor begins one', async () => {
     for (const end of ['leave', 'end'] as const) {
-      using pauses = new Pauses()
+      using pauses = new HeldTimers(MAX_DELAY)
       const leaving = newEndpoint({ minDelay: 100, maxDelay: MAX_DELAY })
       leaving.reconnect()
       assert.equal(pauses.delays.length, 1)
@@ -211,7 +170,7 @@ describe('an endpoint', () => {
   })
 
   it('does not connect again by itself if it is told so', () => {
-    using pauses = new Pauses()
+    using pauses = new HeldTimers(MAX_DELAY)
     const lazy = newEndpoint(undefined)
     lazy.reconnect()
     assert.deepEqual(pauses.delays, [])

@@ -8,7 +8,7 @@ import type { ClientProtocol, ProtocolConnection } from '../connection/protocol.
 import { reasonOf } from '../connection/system-errors.ts'
 import type { Link, LinkParts } from '../pool/endpoint.ts'
 import { FakeOutput } from './peer.ts'
-import { newRsocketServer } from './rsocket-peer.ts'
+import { newRsocketServer, turn } from './rsocket-peer.ts'
 
 /** One direction of a connection. */
 class Wire extends FakeOutput {
@@ -32,6 +32,9 @@ class Wire extends FakeOutput {
     setImmediate(() => this.over())
   }
 }
+
+/** Turns of the event loop until a late link is there: others have failed long before. */
+const LATE = 20
 
 /** The outcome of an attempt to connect. `waits`: until the attempt is cancelled. */
 export type Fate = 'connects' | 'connects late' | 'fails' | 'waits'
@@ -101,9 +104,7 @@ export class MemoryLink implements Link {
 
   async #connect(): Promise<void> {
     const { fate } = this.#server
-    await new Promise((resolve) =>
-      fate === 'connects late' ? setTimeout(resolve, 30) : setImmediate(resolve)
-    )
+    for (let turns = fate === 'connects late' ? LATE : 1; turns > 0; turns--) await turn()
     if (fate === 'waits') await this.closed
     if (this.#isOver) throw new Error('the link was ended')
     if (fate === 'fails') throw Object.assign(new Error('nobody'), { code: 'ECONNREFUSED' })

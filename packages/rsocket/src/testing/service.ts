@@ -39,6 +39,13 @@ export class TestDispatcher implements Dispatcher {
     })
   }
 
+  /** The next message whose handler begins. */
+  begins(): Promise<IncomingMessage> {
+    return new Promise((resolve) => {
+      this.began = resolve
+    })
+  }
+
   routes(): readonly Route[] {
     return []
   }

@@ -23,3 +23,42 @@ export function replaceTimers(timers: Timers): Disposable {
     }
   }
 }
+
+/** Holds timers until the test lets them pass; longer ones run as usual. */
+export class HeldTimers {
+  readonly #waiting = new Map<unknown, { readonly task: () => void; readonly delay: number }>()
+  readonly #replaced: Disposable
+
+  /** @param longest the longest delay in milliseconds of the timers that are held */
+  constructor(longest: number) {
+    const set = globalThis.setTimeout
+    const clear = globalThis.clearTimeout
+    this.#replaced = replaceTimers({
+      setTimeout: (task, delay) => {
+        if (delay > longest) return set(task, delay)
+        const handle = set(() => {}, 0)
+        this.#waiting.set(handle, { task, delay })
+        return handle
+      },
+      clearTimeout: (handle) => {
+        this.#waiting.delete(handle)
+        clear(handle)
+      }
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#replaced[Symbol.dispose]()
+  }
+
+  get delays(): number[] {
+    return [...this.#waiting.values()].map(({ delay }) => delay)
+  }
+
+  /** Lets all pass that wait now. */
+  pass(): void {
+    const tasks = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const { task } of tasks) task()
+  }
+}

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
-import type { ConnectionEvent } from '@elysia-microservices/transport/kit'
+import { RecordingLogger, TestDispatcher, Told } from '@elysia-microservices/rsocket/testing'
 import type { TcpClientOptions } from '../options/client-options.ts'
 import type { TcpServer } from '../server/server.ts'
 import { DnsServer } from '../testing/dns-server.ts'
@@ -50,7 +49,7 @@ class Replica {
 
 describe('a client with several endpoints', () => {
   let replicas: Replica[]
-  let events: ConnectionEvent[]
+  let told: Told
   const cleanups: (() => Promise<void>)[] = []
 
   beforeEach(async () => {
@@ -67,28 +66,20 @@ describe('a client with several endpoints', () => {
   const endpoints = () => replicas.map(({ endpoint }) => endpoint)
 
   function connectTo(options: TcpClientOptions = {}): TcpClient {
-    events = []
+    told = new Told()
     const all = {
       url: endpoints(),
       reconnect: { minDelay: 5, maxDelay: 50 },
       ...options
     }
     const client = newClient(all, logger)
-    client.onStatus((event) => events.push(event))
+    told.by(client)
     cleanups.push(() => client.close())
     return client
   }
 
   const connectedTo = (client: TcpClient, count: number) =>
-    new Promise<void>((resolve) => {
-      const done = () => events.filter(({ type }) => type === 'connected').length >= count
-      if (done()) return resolve()
-      const stop = client.onStatus(() => {
-        if (!done()) return
-        stop()
-        resolve()
-      })
-    })
+    told.until(client, () => told.named('connected').length >= count)
 
   it('uses all of them', async () => {
     const client = connectTo()
@@ -162,30 +153,15 @@ describe('a client with several endpoints', () => {
     assert.equal(await client.request('echo', 2), 2)
   })
 
-  it('makes a call elsewhere that one connection has no room for, and blames nobody for it', async () => {
-    const client = connectTo({ limits: { sendBuffer: 1_000 } })
-    await client.connect()
-    await connectedTo(client, 3)
-    const value = 'x'.repeat(400)
-    // All calls have the key of one endpoint, whose connection has room for two calls in a turn.
-    const calls = Array.from({ length: 4 }, () => client.request('echo', value, { key: 'user' }))
-    assert.deepEqual(await Promise.all(calls), Array(4).fill(value))
-    assert.equal(replicas.filter(({ dispatcher }) => dispatcher.asked.length === 2).length, 2)
-    assert.deepEqual(
-      events.filter(({ type }) => type === 'ejected'),
-      []
-    )
-  })
-
   it('ejects an endpoint that does not answer, and makes its calls no slower for it', async () => {
     const deaf = replicas[0]!.dispatcher
     deaf.request = () => new Promise(() => {})
     const client = connectTo({ eject: { failures: 3, minDelay: 60_000, maxDelay: 60_000 } })
     await client.connect()
     await connectedTo(client, 3)
-    const ejected = () => events.some((event) => event.type === 'ejected')
+    const ejected = () => told.named('ejected').length > 0
     while (!ejected()) await client.request('echo', 1, { timeout: 10 }).catch(() => {})
-    const event = events.find(({ type }) => type === 'ejected')!
+    const event = told.named('ejected')[0]!
     assert.equal('endpoint' in event && event.endpoint, replicas[0]!.endpoint)
     for (let n = 0; n < 100; n++) assert.equal(await client.request('echo', n), n)
   })
@@ -210,7 +186,7 @@ describe('a client with several endpoints', () => {
     for (let round = 0; round < 2; round++) {
       for (const replica of replicas) {
         await replica.stop(10_000)
-        const count = events.filter(({ type }) => type === 'connected').length
+        const count = told.named('connected').length
         await replica.start()
         await connectedTo(client, count + 1)
       }
@@ -231,13 +207,13 @@ describe('a client with several endpoints', () => {
     )
     const calls = Array.from({ length: 30 }, (_, n) => client.request('wait', n))
     await begun
-    const told = new Promise<void>((resolve) => {
+    const isTold = new Promise<void>((resolve) => {
       client.onStatus((event) => {
         if (event.type === 'disconnected' && event.endpoint === stopping.endpoint) resolve()
       })
     })
     const stopped = stopping.stop(10_000)
-    await told
+    await isTold
     const asked = stopping.dispatcher.asked.length
     for (let n = 0; n < 50; n++) assert.equal(await client.request('echo', n), n)
     assert.equal(stopping.dispatcher.asked.length, asked)
@@ -254,7 +230,7 @@ describe('a client with several endpoints', () => {
     assert.equal(replicas[0]!.dispatcher.asked.length, 1)
     list = [replicas[1]!.endpoint]
     while (replicas[1]!.dispatcher.asked.length === 0) assert.equal(await client.request('echo', 2), 2)
-    const known = events.filter((event) => event.type === 'endpoints').map(({ endpoints }) => endpoints)
+    const known = told.events.filter((event) => event.type === 'endpoints').map(({ endpoints }) => endpoints)
     assert.deepEqual(known, [[replicas[0]!.endpoint], [replicas[1]!.endpoint]])
   })
 
@@ -330,7 +306,7 @@ describe('a client with several endpoints', () => {
         last = before()
         for (let n = 0; n < 20; n++) await client.request('later', n)
       }
-      assert.equal(events.filter(({ type }) => type === 'connected').length, 2)
+      assert.equal(told.named('connected').length, 2)
     })
 
     for (const reachable of [true, false]) {

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { replaceTimers } from '@elysia-microservices/rsocket/testing'
-import type { IncomingMessage } from '@elysia-microservices/transport/kit'
 import type { AcceptSocket } from '../socket/socket.ts'
 import { Ends, SOCKETS } from '../testing/ends.ts'
 import { FirstChunk } from './first-chunk.ts'
@@ -54,9 +53,7 @@ for (const [name, sockets] of SOCKETS) {
         retry: false,
         rsocket: RESUME
       })
-      const begun = new Promise<IncomingMessage>((resolve) => {
-        ends.dispatcher.began = resolve
-      })
+      const begun = ends.dispatcher.begins()
       const outcome = client.request('wait', 1).then(
         (value) => `answered ${String(value)}`,
         (error: Error) => error.name
@@ -135,9 +132,7 @@ for (const [name, sockets] of SOCKETS) {
     async function lost(window: number) {
       const server = await ends.server({ rsocket: { resume: true } })
       const client = ends.client(server.address!.port, { retry: false, rsocket: { resume: { window } } })
-      const begun = new Promise<IncomingMessage>((resolve) => {
-        ends.dispatcher.began = resolve
-      })
+      const begun = ends.dispatcher.begins()
       const outcome = client.request('wait', 1).then(
         (value) => `answered ${String(value)}`,
         (error: Error) => error.name
@@ -182,9 +177,7 @@ for (const [name, sockets] of SOCKETS) {
     it('are not made for a client that is closed, whose server is told that nobody comes back', async () => {
       const server = await ends.server({ rsocket: { resume: true } })
       const client = ends.client(server.address!.port, { retry: false, rsocket: { resume: true } })
-      const begun = new Promise<IncomingMessage>((resolve) => {
-        ends.dispatcher.began = resolve
-      })
+      const begun = ends.dispatcher.begins()
       const outcome = client.request('wait', 1).catch((error: Error) => error.name)
       const { signal } = await begun
       await client.close()
@@ -333,9 +326,7 @@ for (const [name, sockets] of SOCKETS) {
         retry: false,
         rsocket: { resume: { window: 60_000 } }
       })
-      const begun = new Promise<IncomingMessage>((resolve) => {
-        ends.dispatcher.began = resolve
-      })
+      const begun = ends.dispatcher.begins()
       const call = client.request('wait', 1).then(
         () => 'answered',
         (error: Error) => error.message

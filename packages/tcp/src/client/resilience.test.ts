@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
 import {
   type ConnectionEvent,
-  type IncomingMessage,
   PatternNotFoundError,
   RejectedError
 } from '@elysia-microservices/transport/kit'
@@ -62,10 +61,7 @@ for (const protocol of ['nest', 'rsocket'] as const) {
           resolve(event)
         })
       })
-    const begun = () =>
-      new Promise<IncomingMessage>((resolve) => {
-        dispatcher.began = resolve
-      })
+    const begun = () => dispatcher.begins()
     const statuses = () => events.flatMap((event) => (event.type === 'status' ? [event.status] : []))
 
     beforeEach(async () => {
@@ -319,9 +315,7 @@ describe('a call that waits for a lease of a server that stops', () => {
       retry: false as const
     }
     const client = newClient(options, logger)
-    const begun = new Promise<IncomingMessage>((resolve) => {
-      first.began = resolve
-    })
+    const begun = first.begins()
     const running = client.request('wait', 1)
     await begun
     const waiting = client.request('echo', 2)
