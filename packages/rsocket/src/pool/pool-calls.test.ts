@@ -1,4 +1,4 @@
-/** Tests which connection takes a call, which calls are made again, and which endpoints are ejected, over links in memory. */
+/** Tests which connection takes a call, which calls are retried, and which endpoints are ejected, over links in memory. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { RejectedError } from '@elysia-microservices/transport/kit'
