@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Tables } from '../connection/tables.ts'
+import { PostgresDeadLetters } from './dead-letters.ts'
+
+const row = { pattern: 'p', id: 'a', key: null, headers: null, body: '{"data":1}', reason: 'no' }
+const times = { published: 1, died: 2, attempts: 3 }
+
+describe('dead letters in PostgreSQL', () => {
+  for (const position of ['', '0', '-1', '1.5', '01', 'x', '1-0', '9'.repeat(19)])
+    it(`have no position '${position}', and the database is not asked`, async () => {
+      const letters = new PostgresDeadLetters('g', () => assert.fail('asked'))
+      assert.deepEqual(
+        [await letters.get(position), await letters.redrive(position), await letters.discard(position)],
+        [undefined, false, false]
+      )
+    })
+
+  it('are found by their own position only, and are those of the group', async () => {
+    const asked: unknown[][] = []
+    const tables = {
+      letters: async (...given: unknown[]) => {
+        asked.push(given)
+        return [{ ...row, ...times, place: '7' }]
+      },
+      redrive: async (...given: unknown[]) => asked.push(given) > 0,
+      discard: async (...given: unknown[]) => asked.push(given) > 0
+    }
+    const letters = new PostgresDeadLetters('g', async () => tables as unknown as Tables)
+    assert.equal((await letters.get('7'))?.attempts, 3)
+    // The next one after a place that is empty is another dead letter.
+    assert.equal(await letters.get('6'), undefined)
+    assert.deepEqual([await letters.redrive('7'), await letters.discard('7')], [true, true])
+    assert.deepEqual(asked, [
+      ['g', '7', 1],
+      ['g', '6', 1],
+      ['g', '7'],
+      ['g', '7']
+    ])
+  })
+})
