@@ -1,13 +1,13 @@
 /** Where a group begins, and what its pattern is in PostgreSQL. */
 import { type DurableSettings, OptionError } from '@elysia-microservices/transport/kit'
 
-/** A pattern with wildcards as a regular expression of PostgreSQL. */
+/** A pattern with wildcards as a regular expression of PostgreSQL, which matches what `routeMatches` does. */
 export function matcherOf(pattern: string): string {
   const segments = pattern.split('.')
-  const parts = segments.map((segment, at) => {
-    if (segment === '>' && at === segments.length - 1) return '.+'
-    if (segment === '*') return '[^.]*'
-    return segment.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  const rest = segments.indexOf('>')
+  const parts = segments.slice(0, rest === -1 ? undefined : rest + 1).map((segment) => {
+    if (segment === '>') return '.*'
+    return segment === '*' ? '[^.]*' : segment.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
   })
   return `^${parts.join('\\.')}$`
 }
