@@ -62,7 +62,7 @@ class Handler {
     return this.over.tables.turns.at(-1)?.wanted[0]?.most
   }
 
-  /** What was given back: position, runs that have begun, milliseconds. */
+  /** Each event that was given back: position, runs that have begun, milliseconds. */
   get back(): unknown[] {
     return this.over.written.flatMap(({ back }) =>
       back.map(({ position, attempt, delay }) => [position, attempt, delay])

@@ -120,7 +120,7 @@ export class OverTables {
     return this.clock.advance(0)
   }
 
-  /** What was written of events, turn by turn. */
+  /** The settled events, turn by turn. */
   get written(): readonly Settling[] {
     return this.tables.turns.flatMap(({ settled }) => settled)
   }
