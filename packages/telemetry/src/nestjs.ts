@@ -143,7 +143,9 @@ function begin(execution: NestContext): Measured {
   const received = {
     transport: message.message?.transport ?? transportOf(message),
     pattern: patternOf(message, getMetadata?.(PATTERNS, handler)),
-    headers: message.getMetadata?.() ?? {}
+    get headers() {
+      return message.getMetadata?.() ?? {}
+    }
   }
   const traced = startReceived(side, received)
   return started(side, received, traced)

@@ -7,6 +7,7 @@ import { AlwaysOffSampler, ParentBasedSampler, type ReadableSpan } from '@opente
 import { telemetry } from './telemetry.ts'
 import { type Handlers, newEnds, take, type WithMiddleware } from './testing/ends.ts'
 import { startSdk } from './testing/sdk.ts'
+import { startReceived } from './traces/tracing.ts'
 
 type Ends = Awaited<ReturnType<typeof newEnds>>
 
@@ -301,6 +302,19 @@ describe('traces', () => {
       assert.equal(await ends.client.request('x', 1, { headers }), 3)
       assert.equal(of(sdk.spans, SERVER).parentSpanContext, undefined)
     }
+  })
+
+  it('begins a trace of its own where headers cannot be read, and lets the handler have the event', async () => {
+    const event = {
+      transport: 'nats',
+      pattern: 'orders.paid',
+      get headers(): never {
+        throw new Error('read')
+      }
+    }
+    const { span } = startReceived('consumer', event) as NonNullable<ReturnType<typeof startReceived>>
+    span.end()
+    assert.equal(of(await spans(), CONSUMER).parentSpanContext, undefined)
   })
 
   it('asks the SDK about a share of new traces only, and of all that go on', async () => {

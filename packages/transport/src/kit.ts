@@ -129,7 +129,14 @@ export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
 export { INSIDE, type InsideClient, insideOf } from './inside-client.ts'
 export { checkLogger, loggerOf } from './logger.ts'
-export { IncomingMessage, type IncomingMessageInit, type Sources } from './message.ts'
+export {
+  IncomingMessage,
+  type IncomingMessageInit,
+  ownIn,
+  readableHeaders,
+  type Sources,
+  type StoredParts
+} from './message.ts'
 export { composeMiddleware, wrapCaller, wrapDispatcher, wrapPublish } from './middleware.ts'
 export { nextTurn } from './next-turn.ts'
 export { Notices } from './notices.ts'

@@ -79,7 +79,7 @@ export interface IncomingMessageInit<Data = unknown> {
   /** Facts about the delivery. Default: the message was not stored. */
   readonly delivery?: Delivery | undefined
   /** Replaces `metadata` and `delivery` if they are expensive to make: each is made when it is first read. */
-  readonly stored?: { readonly metadata: unknown; readonly delivery: Delivery } | undefined
+  readonly stored?: StoredParts | undefined
   /**
    * The pattern of the handlers that get the message, if the engine has chosen it. Default: the handlers are found by
    * `route`.
@@ -87,6 +87,14 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly matched?: string | undefined
   /** Identifies the handlers that get an event (`viaOf`). Default: all handlers. */
   readonly via?: string | undefined
+}
+
+/** The parts of a stored message that few handlers read. */
+export interface StoredParts {
+  readonly metadata: unknown
+  readonly delivery: Delivery
+  /** Returns a header of this library without reading the others. Default: it is read with the metadata. */
+  own?(name: string): string | undefined
 }
 
 /** Finds the caller that belongs to a reply address of an engine. */
@@ -157,10 +165,13 @@ export class IncomingMessage<Data = unknown> {
     return withoutOwn(this.#sent)
   }
 
-  /** A header of this library that came with the message (`elysia-…`); `undefined`: there is none. */
+  /**
+   * A header of this library that came with the message (`elysia-…`); `undefined`: there is none, or another program has
+   * written headers that cannot be read.
+   */
   own(name: string): string | undefined {
-    const value: unknown = Object(this.#sent)[name]
-    return typeof value === 'string' ? value : undefined
+    const { stored } = this.#init
+    return stored?.own === undefined ? ownIn(stored ?? this.#init, name) : stored.own(name)
   }
 
   /** The metadata with the headers of this library. */
@@ -231,6 +242,31 @@ export class IncomingMessage<Data = unknown> {
   abort(logger: Logger): void {
     this.#abortedWith = logger
     this.#aborter?.abort()
+  }
+}
+
+/**
+ * A field of this library in metadata; `undefined`: there is none, or another program has written metadata that cannot be
+ * read.
+ */
+export function ownIn(sent: { readonly metadata?: unknown }, name: string): string | undefined {
+  try {
+    const value: unknown = Object(sent.metadata)[name]
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The headers of a message, for code that its handler has not asked to read them, such as tracing; `undefined`: another
+ * program has written them so that they cannot be read. Only a handler that reads them itself gets that error.
+ */
+export function readableHeaders<Headers>(message: { readonly headers: Headers }): Headers | undefined {
+  try {
+    return message.headers
+  } catch {
+    return undefined
   }
 }
 

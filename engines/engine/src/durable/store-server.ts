@@ -78,7 +78,7 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     return {
       transport: this.name,
       address: undefined,
-      inFlight: { current: this.#durable?.running ?? 0, limit: 0 },
+      inFlight: { current: this.#durable?.running ?? 0, limit: false },
       streams: 0,
       ...(unavailable !== undefined && { unavailable }),
       ...(figures.length > 0 && { durable: figures })

@@ -4,7 +4,9 @@ import {
   type Delivery,
   deliveryOf,
   IncomingMessage,
-  type MessageHeaders
+  type MessageHeaders,
+  ownIn,
+  type StoredParts
 } from '@elysia-microservices/transport/kit'
 import type { Words } from '../carrier.ts'
 import { contentOf, patternOf } from '../server/incoming.ts'
@@ -14,12 +16,17 @@ export interface StoredEvent extends DeliveredEvent {
   readonly pattern: string
   /** The headers with which the event was published. */
   readonly headers: MessageHeaders | undefined
+  /**
+   * Returns a header of this library without making the others; never throws. It is asked for of each event. Default: it
+   * is found among `headers`.
+   */
+  own?(name: string): string | undefined
 }
 
 /**
  * Fields of a stored event that most handlers do not read, made on demand because they cost more than all other fields.
  */
-export class StoredFields {
+export class StoredFields implements StoredParts {
   readonly #event: StoredEvent
   readonly #group: string
   /** A copy, because `attempt` of the event grows when the event is retried in this process. */
@@ -38,6 +45,11 @@ export class StoredFields {
   get metadata(): MessageHeaders | undefined {
     if (this.#headers === null) this.#headers = this.#event.headers
     return this.#headers
+  }
+
+  own(name: string): string | undefined {
+    const event = this.#event
+    return event.own === undefined ? ownIn(this, name) : event.own(name)
   }
 
   get delivery(): Delivery {

@@ -121,6 +121,10 @@ export class KafkaEvent implements HeldEvent {
   get headers(): MessageHeaders | undefined {
     return this.fetched.callers
   }
+
+  own(name: string): string | undefined {
+    return name === HEADER.groups ? this.fetched.header(name) : undefined
+  }
 }
 
 /**

@@ -28,6 +28,8 @@ export const HEADER = {
   due: 'elysia-due',
   /** Milliseconds between the failure of an attempt and the next attempt. */
   pause: 'elysia-pause',
+  /** Of a durable event for some groups only: see `directedHeaders`. */
+  groups: GROUPS_HEADER,
   position: 'elysia-position',
   /** Of a dead letter: why the event failed, and which parts were left out because the record was too large. */
   reason: 'elysia-reason',
@@ -44,19 +46,14 @@ const RESERVED = /^(kafka_|elysia-|ce_)/
 
 const RESERVED_BYTES = ['kafka_', 'elysia-', 'ce_'].map((start) => Buffer.from(start))
 
-/** A header of an event that travels with those of the publisher: a dispatcher reads it, and handlers do not see it. */
-const TRAVELING = Buffer.from(GROUPS_HEADER)
-
-/** Whether a header has one of the prefixes of this library or of NestJS, and is not for the dispatcher. */
+/** Whether a header has one of the prefixes of this library or of NestJS. */
 export function isReserved(bytes: Buffer, at: number): boolean {
-  for (const start of RESERVED_BYTES) if (isAt(bytes, at, start)) return !isAt(bytes, at, TRAVELING)
+  for (const start of RESERVED_BYTES) {
+    let same = 0
+    while (same < start.length && bytes[at + same] === start[same]) same++
+    if (same === start.length) return true
+  }
   return false
-}
-
-function isAt(bytes: Buffer, at: number, text: Buffer): boolean {
-  let same = 0
-  while (same < text.length && bytes[at + same] === text[same]) same++
-  return same === text.length
 }
 
 export type HeaderName = (typeof HEADER)[keyof typeof HEADER]

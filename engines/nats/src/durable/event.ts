@@ -94,6 +94,10 @@ export class NatsEvent implements HeldEvent {
     return ownHeaders(headers)
   }
 
+  own(name: string): string | undefined {
+    return headersIn(this.message)?.get(name) || undefined
+  }
+
   get id(): string {
     return idFromHeader(this.#before(HEADER.ownId) ?? (headersIn(this.message)?.get(HEADER.id) || this.name))
   }

@@ -124,6 +124,10 @@ export class RabbitEvent implements HeldEvent {
     return readHeaders(headers, priority)
   }
 
+  own(name: string): string | undefined {
+    return textIn(given(this.message.properties.headers)[name])
+  }
+
   get publishedAt(): number {
     const { headers, timestamp } = this.message.properties
     const at = given(headers)[HEADER.publishedAt]

@@ -102,6 +102,11 @@ export class RedisEvent implements HeldEvent {
     return headersOf(this.fields)
   }
 
+  own(name: string): string | undefined {
+    // Few events have one, and JSON need not be parsed to see that.
+    return this.fields.headers?.includes(name) ? headersOf(this.fields)?.[name] : undefined
+  }
+
   /** Whether the event may run out of order, because it was redriven. */
   get isFree(): boolean {
     return this.source.isAgain

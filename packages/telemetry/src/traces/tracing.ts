@@ -1,6 +1,7 @@
 /** Decides whether a message is traced, and makes its span. Without an SDK this costs nothing. */
 
 import type { ConnectionEvent, Delivery, MessageHeaders } from '@elysia-microservices/transport'
+import { readableHeaders } from '@elysia-microservices/transport/kit'
 import {
   type Context,
   context,
@@ -124,7 +125,7 @@ export function startReceived(
 ): Traced | undefined {
   if (!isTraced()) return undefined
   // The current context is not used: it belongs to the callback of the socket, not to this message.
-  const parent = extracted(ROOT_CONTEXT, message.headers)
+  const parent = extracted(ROOT_CONTEXT, readableHeaders(message) ?? {})
   const ignored = unrecorded(parent, sample)
   if (ignored !== undefined) return ignored
   const traced = startedIn(parent, known(side, message.transport, message.pattern))

@@ -18,17 +18,8 @@ export function directedHeaders(groups: readonly string[] | undefined): MessageH
 
 /** Whether a stored event that has come to a group is for other groups only. */
 export function isForOthers(message: IncomingMessage): boolean {
-  const groups = ownHeader(message)
+  const groups = message.own(GROUPS_HEADER)
   return (
     groups !== undefined && !groups.split(' ').includes(encodeURIComponent(message.delivery?.group ?? ''))
   )
-}
-
-function ownHeader(message: IncomingMessage): string | undefined {
-  try {
-    return message.own(GROUPS_HEADER)
-  } catch {
-    // Headers that cannot be read are a stranger's. The handler has them, or their error, only if it reads them.
-    return undefined
-  }
 }

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Dispatcher } from '../dispatcher.ts'
-import { IncomingMessage, type IncomingMessageInit } from '../message.ts'
+import { ProtocolError } from '../errors/index.ts'
+import { IncomingMessage, type IncomingMessageInit, readableHeaders } from '../message.ts'
+import { directedHeaders, GROUPS_HEADER } from './directed.ts'
 import { dispatcherFor, VIA_PLAIN } from './published.ts'
 
 const DELIVERY = {
@@ -38,6 +40,48 @@ describe('a server that stores events', () => {
     }
     dispatcherFor({ isDurable: true }, dispatcher).event(event({ stored, via: undefined }))
     assert.deepEqual(heard.splice(0), [undefined])
+  })
+
+  it('leaves out an event for other groups, whatever characters their names have', () => {
+    const { event: handle } = dispatcherFor({ isDurable: true }, dispatcher)
+    for (const group of ['g', 'a b', 'ü%'])
+      handle(
+        event({
+          delivery: { ...DELIVERY, group },
+          metadata: directedHeaders(['a b', 'ü%']),
+          via: group
+        })
+      )
+    assert.deepEqual(heard.splice(0), ['a b', 'ü%'])
+  })
+
+  it('asks a store that can tell the groups alone for nothing else', () => {
+    const dear = (): never => {
+      throw new Error('read')
+    }
+    const stored = {
+      get metadata() {
+        return dear()
+      },
+      delivery: DELIVERY,
+      own: (name: string) => (name === GROUPS_HEADER ? 'h' : dear())
+    }
+    dispatcherFor({ isDurable: true }, dispatcher).event(event({ stored }))
+    assert.deepEqual(heard.splice(0), [])
+  })
+
+  it('hands an event on whose headers cannot be read: only a handler that reads them gets the error', () => {
+    const stored = {
+      get metadata(): never {
+        throw new ProtocolError('The headers of the event cannot be read')
+      },
+      delivery: DELIVERY
+    }
+    const strange = event({ stored, via: 'g p' })
+    dispatcherFor({ isDurable: true }, dispatcher).event(strange)
+    assert.deepEqual(heard.splice(0), ['g p'])
+    assert.equal(readableHeaders(strange), undefined)
+    assert.throws(() => strange.headers, ProtocolError)
   })
 
   it('is none if it says nothing: all handlers get the event', () => {

@@ -44,7 +44,7 @@ export class MemoryStoreServer implements ServerTransport {
     return {
       transport: 'memory',
       address: undefined,
-      inFlight: { current: running, limit: 0 },
+      inFlight: { current: running, limit: false },
       streams: 0,
       ...(this.#consumers.length > 0 && { durable: this.#consumers.map(({ figures }) => figures) })
     }

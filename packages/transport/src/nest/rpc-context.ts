@@ -101,7 +101,8 @@ export function contextOver<Instance extends object>(
     readonly message: Viewed & { readonly route?: string | undefined }
 
     constructor(message: Viewed) {
-      super([message.peer, message.pattern, message.metadata])
+      // Without the metadata, which few handlers read: `getArgs` and `getMetadata` read it when they are called.
+      super([message.peer, message.pattern, undefined])
       this.message = message
     }
 
