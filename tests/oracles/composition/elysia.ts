@@ -31,9 +31,7 @@ export const ELYSIA: Oracle<Compared> = {
       mode: random.chance(0.75) ? 'compiled' : 'dynamic'
     }
   },
-  async judge({ steps, inputs, mode }) {
-    return await compared(mode, steps, inputs)
-  },
+  judge: ({ steps, inputs, mode }) => differ(mode, avoided(mode, steps), inputs),
   verdict: (cases) =>
     // The rarest of them is in one of forty trees.
     DIFFERENCES.filter((difference) => cases >= 400 && !applied.has(difference)).map(
@@ -46,18 +44,20 @@ export const ELYSIA: Oracle<Compared> = {
 
 const OPEN: Dialect = { ...OURS, schema: demandsOpenly }
 
-/** How often each difference was in a tree. */
-const applied = new Map<Difference, number>()
+/** The differences that were in a tree. */
+const applied = new Set<Difference>()
 
-async function compared(mode: Mode, given: Steps, inputs: readonly Input[]): Promise<readonly string[]> {
-  const steps = DIFFERENCES.reduce((before, difference) => {
-    if (difference.mode !== undefined && difference.mode !== mode) return before
+/** The tree without the shapes that are known to differ. */
+export function avoided(mode: Mode, given: Steps, known = DIFFERENCES): Steps {
+  return known.filter(isOf(mode)).reduce((before, difference) => {
     const after = difference.avoid?.(before) ?? before
-    if (after !== before) applied.set(difference, (applied.get(difference) ?? 0) + 1)
+    if (after !== before) applied.add(difference)
     return after
   }, given)
-  return await differ(mode, steps, inputs)
 }
+
+const isOf = (mode: Mode) => (difference: Difference) =>
+  difference.mode === undefined || difference.mode === mode
 
 /** In what a tree differs from the same tree in Elysia. */
 export async function differ(
@@ -66,10 +66,11 @@ export async function differ(
   inputs: readonly Input[],
   known = DIFFERENCES
 ): Promise<readonly string[]> {
-  const dialect = mode === 'compiled' ? COMPILED : DYNAMIC
-  const theirs = comparable(await askElysia(steps, inputs, dialect), known)
+  const ignoring = known.filter(isOf(mode))
+  const isCompiled = mode === 'compiled'
+  const theirs = comparable(await askElysia(steps, inputs, isCompiled ? COMPILED : DYNAMIC), ignoring)
   // In the dynamic mode schemas leave or refuse unknown properties, so there they let them pass.
-  const ours = comparable(await ask(alone(steps), inputs, 'memory', mode === 'compiled' ? OURS : OPEN), known)
+  const ours = comparable(await ask(alone(steps), inputs, 'memory', isCompiled ? OURS : OPEN), ignoring)
   return different('in Elysia', theirs, 'here', ours).map((line) => `${mode}, ${line}`)
 }
 
@@ -94,6 +95,6 @@ function comparable(outcomes: Outcomes, known: readonly Difference[]): Outcomes 
 function isIgnored(line: string, hasFailed: boolean, known: readonly Difference[]): boolean {
   if (line.endsWith(' wrap')) return true
   const ignoring = known.find(({ ignores }) => ignores?.(line, hasFailed))
-  if (ignoring !== undefined) applied.set(ignoring, (applied.get(ignoring) ?? 0) + 1)
+  if (ignoring !== undefined) applied.add(ignoring)
   return ignoring !== undefined
 }
