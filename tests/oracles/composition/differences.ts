@@ -219,12 +219,20 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     name: 'hooks of a macro beside hooks of the handler itself',
     docs: ['hooks.md', 'The hooks of a macro run before other hooks in the same options.'],
-    avoid: (steps) =>
-      changed(steps, (step) =>
-        withOptions(step, (options) =>
-          options.macros.length > 0 && options.hooks.length > 0 ? { ...options, hooks: [] } : options
+    avoid(steps) {
+      const hooked = new Set(
+        [...all(steps)].flatMap((step) =>
+          step.do === 'macro' && step.options.hooks.length + step.options.macros.length > 0 ? [step.name] : []
         )
-      ),
+      )
+      return changed(steps, (step) =>
+        withOptions(step, (options) =>
+          options.hooks.length > 0 && options.macros.some((name) => hooked.has(name))
+            ? { ...options, hooks: [] }
+            : options
+        )
+      )
+    },
     shows: {
       steps: [
         {
@@ -306,8 +314,11 @@ export const DIFFERENCES: readonly Difference[] = [
     avoid: (steps) =>
       changed(steps, (step) => {
         if (step.do !== 'use') return step
+        const isLifted = [...all(step.steps)].some((one) => one.do === 'as')
         const inner = changed(step.steps, (one) =>
-          one.do === 'guard' && one.isStandalone ? { ...one, isStandalone: false } : one
+          one.do === 'guard' && one.isStandalone && (one.as !== 'local' || isLifted)
+            ? { ...one, isStandalone: false }
+            : one
         )
         return inner === step.steps ? step : { ...step, steps: inner }
       }),
