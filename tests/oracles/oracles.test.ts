@@ -51,7 +51,7 @@ describe('a difference from Elysia', () => {
         const ofNoOther = avoided(one, shows.steps, others)
         // Elysia has changed if this is no difference any more: remove it from the list, or give it its mode.
         assert.notDeepEqual(await differ(one, ofNoOther, [shows.input], others), [], one)
-        // What is avoided must be the reason.
+        // Avoiding it alone must be enough: so it is the reason.
         assert.deepEqual(await differ(one, avoided(one, shows.steps), [shows.input]), [])
       }
     })
