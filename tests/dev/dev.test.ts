@@ -81,6 +81,25 @@ describe('dev', () => {
     await dev.leavesNothing([last], [port])
   })
 
+  it('gives each service a file for durable events, unless the user has named one', async () => {
+    const files = {
+      'package.json': JSON.stringify({
+        type: 'module',
+        dependencies: { '@elysia-microservices/sqlite': '0.0.0' }
+      }),
+      'one.js': idle("console.log('events are in', process.env['EVENTS_FILE'])")
+    }
+    const args = ['--no-page', 'one.js']
+    const { project, dev } = start(files, { args })
+    await dev.says(
+      'dev | Durable events are kept in files, .elysia-microservices/<service>.db; set EVENTS_FILE to use another'
+    )
+    await dev.says(`one | events are in ${project.folder}/.elysia-microservices/one.db`)
+    const { dev: other } = start(files, { args, env: { EVENTS_FILE: 'mine.db' } })
+    await other.says('one | events are in mine.db')
+    assert.equal(other.count('Durable events'), 0)
+  })
+
   it('reports a service that crashes at its start, restarts it after a pause, and at once after an edit', async () => {
     const port = await freePort()
     const { project, dev } = start(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort, Log, PATIENCE, within } from '@elysia-microservices/test-support'
 import { openBrowser } from '../support/browser.ts'
@@ -62,6 +62,7 @@ export async function answers(runtime: Runtime, folder: string, transport: Trans
     HEALTH_PORT: String(health),
     STOCK_HEALTH_PORT: String(stockHealth),
     PORT: String(http),
+    EVENTS_FILE: join(folder, 'images/stock/events.db'),
     ...(engine === undefined
       ? { ORDERS_PORT: String(tcp), STOCK_PORT: String(stock) }
       : { [engine.variable]: server?.url })
@@ -160,6 +161,11 @@ export async function develops(runtime: Runtime, folder: string): Promise<void> 
     })
     assert.equal(placed.status, 201)
     assert.match(await (await fetch(`http://localhost:${web}`)).text(), /<title>Orders/)
+    assert.equal((await fetch(`http://localhost:${http}/orders/1/payment`, { method: 'POST' })).status, 202)
+    await within(log.has('2 tea can go'), 'The durable event').catch((error: Error) =>
+      assert.fail(`${error.message}\n${said()}`)
+    )
+    assert.ok(existsSync(join(folder, '.elysia-microservices/stock.db')))
     process.kill(-child.pid!, 'SIGINT')
     await within(closed, 'The end').catch((error: Error) => assert.fail(`${error.message}\n${said()}`))
     assert.match(said(), /dev {5}\| All have ended/)

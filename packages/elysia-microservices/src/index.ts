@@ -3,6 +3,7 @@
  * Nest's decorators, the parts for tests, and helper types have entries of their own.
  */
 export {
+  type AnyStore,
   CanceledError,
   ConnectionError,
   type DeclaredError,

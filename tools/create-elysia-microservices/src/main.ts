@@ -7,6 +7,7 @@ const { stdin, stdout, stderr, argv, env } = process
 process.exitCode = await run(argv.slice(2), {
   terminal: stdin.isTTY && stdout.isTTY ? { input: stdin, output: stdout } : undefined,
   userAgent: env['npm_config_user_agent'],
+  node: process.versions.node,
   runs: (cwd, file, args) =>
     new Promise((resolve) => {
       // On Windows, npm is a script, which only a shell can run.

@@ -10,6 +10,11 @@ export type Runtime = (typeof RUNTIMES)[number]
 export const TRANSPORTS = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
+/** The transports that store no events: a project with one of them keeps durable events in a file, by `sqlite()`. */
+export const KEEPS_EVENTS_IN_FILE: readonly Transport[] = ['tcp', 'mqtt']
+/** The first release of Node that has SQLite, which keeps that file. */
+export const NODE_WITH_SQLITE = '22.13'
+
 /** The description of the project to create. */
 export interface Options {
   /** The path as the user gave it: absolute, or relative to the working directory. */
@@ -27,7 +32,7 @@ export interface Given {
   readonly folder: string | undefined
   readonly runtime: Runtime | undefined
   readonly transport: Transport | undefined
-  readonly web: boolean
+  readonly web: boolean | undefined
   readonly yes: boolean
 }
 
@@ -40,7 +45,7 @@ const OPTIONS = {
   runtime: { type: 'string' },
   transport: { type: 'string' },
   engine: { type: 'string' },
-  web: { type: 'boolean', default: false },
+  web: { type: 'boolean' },
   yes: { type: 'boolean', short: 'y', default: false },
   help: { type: 'boolean', short: 'h', default: false },
   version: { type: 'boolean', default: false }
@@ -127,4 +132,12 @@ export function nameOf(folder: string): string {
 export function usualRuntime(userAgent: string | undefined): Runtime {
   if (userAgent?.startsWith('bun/') || process.versions['bun'] !== undefined) return 'bun'
   return userAgent?.startsWith('deno/') || process.versions['deno'] !== undefined ? 'deno' : 'node'
+}
+
+/** Whether a project needs a newer Node, because it keeps durable events in a file. @param node the version of Node */
+export function lacksSqlite({ runtime, transport }: Options, node: string): boolean {
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  const [neededMajor = 0, neededMinor = 0] = NODE_WITH_SQLITE.split('.').map(Number)
+  const isOlder = major < neededMajor || (major === neededMajor && minor < neededMinor)
+  return runtime === 'node' && KEEPS_EVENTS_IN_FILE.includes(transport) && isOlder
 }

@@ -1,5 +1,5 @@
 /** The `package.json` of a project. */
-import type { Options } from './options.ts'
+import { KEEPS_EVENTS_IN_FILE, NODE_WITH_SQLITE, type Options } from './options.ts'
 
 /** The fields that are used of the manifest of `create-elysia-microservices`. */
 export interface Manifest {
@@ -58,7 +58,12 @@ const WEB = {
   deno: 'deno run -A --unstable-net --watch src/web.ts'
 } as const
 
-const ENGINES = { bun: { bun: '>=1.2.23' }, node: { node: '>=20.19' }, deno: { deno: '>=2.9' } } as const
+/** The releases that a project runs on. @param isInFile whether it needs SQLite */
+const engines = (isInFile: boolean) => ({
+  bun: { bun: '>=1.2.23' },
+  node: { node: isInFile ? `>=${NODE_WITH_SQLITE}` : '>=20.19' },
+  deno: { deno: '>=2.9' }
+})
 
 /**
  * The development dependencies of each runtime. Node's oldest supported release cannot run TypeScript, so Node
@@ -81,6 +86,7 @@ export function installScripts({ runtime, web }: Options): Readonly<Record<strin
 export function packageJson(options: Options, own: Manifest): ProjectManifest {
   const { name, runtime, transport, web } = options
   const allowScripts = installScripts(options)
+  const isInFile = KEEPS_EVENTS_IN_FILE.includes(transport)
   const versions = (names: readonly string[]) =>
     Object.fromEntries(names.toSorted().map((each) => [each, own.devDependencies[each] as string]))
   return {
@@ -88,13 +94,14 @@ export function packageJson(options: Options, own: Manifest): ProjectManifest {
     version: '0.0.0',
     private: true,
     type: 'module',
-    engines: ENGINES[runtime],
+    engines: engines(isInFile)[runtime],
     scripts: { ...SCRIPTS[runtime], ...(web && { web: WEB[runtime] }) },
     ...(allowScripts && { allowScripts }),
     dependencies: versions([
       'elysia-microservices',
       '@elysia-microservices/telemetry',
       ...(transport === 'tcp' ? [] : [`@elysia-microservices/${transport}`]),
+      ...(isInFile ? ['@elysia-microservices/sqlite'] : []),
       'elysia',
       '@elysiajs/openapi',
       ...(runtime === 'bun' ? [] : ['@elysiajs/node']),

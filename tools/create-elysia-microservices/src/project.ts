@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compose, withWebImage } from './compose.ts'
 import { type Options, UsageError } from './options.ts'
 import { installScripts, type Manifest, packageJson } from './package-json.ts'
 import { readme } from './readme.ts'
@@ -53,5 +54,8 @@ export function filesOf(options: Options, userAgent: string | undefined): Readon
       files.set(path, readFileSync(file, 'utf8'))
     }
   }
+  files.set('compose.yaml', compose(options, files.get('compose.yaml') ?? ''))
+  const dockerfile = files.get('Dockerfile') as string
+  if (web) files.set('Dockerfile', withWebImage(dockerfile))
   return files
 }

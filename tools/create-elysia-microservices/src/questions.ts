@@ -55,7 +55,7 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
         message: 'What carries messages?',
         initialValue: defaults.transport,
         options: [
-          { value: 'tcp', label: 'TCP', hint: 'nothing else to run' },
+          { value: 'tcp', label: 'TCP', hint: 'nothing else to run; durable events in a file' },
           { value: 'nats', label: 'NATS', hint: 'several machines, a NATS server between them' },
           { value: 'redis', label: 'Redis', hint: 'several machines, a Redis server between them' },
           { value: 'rabbitmq', label: 'RabbitMQ', hint: 'several machines, a RabbitMQ server between them' },
@@ -64,7 +64,10 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
         ]
       })
     )
-  return { folder, name: nameOf(folder), runtime, transport, web: given.web }
+  const web =
+    given.web ??
+    answered(await confirm({ ...terminal, message: 'With a web page (a live stream)?', initialValue: false }))
+  return { folder, name: nameOf(folder), runtime, transport, web }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The README of a project, and the commands that the program prints at the end. */
-import type { Options } from './options.ts'
+import { KEEPS_EVENTS_IN_FILE, NODE_WITH_SQLITE, type Options } from './options.ts'
 
 const RUNTIME = { bun: 'Bun', node: 'Node', deno: 'Deno' } as const
 const TRANSPORT = {
@@ -16,7 +16,7 @@ const TRANSPORT = {
  * running already.
  */
 const INSTEAD = {
-  nats: 'nats-server or Python with pip is installed',
+  nats: 'nats-server is installed',
   redis: 'redis-server or valkey-server is installed',
   rabbitmq: 'RabbitMQ runs on port 5672',
   mqtt: 'mosquitto is installed',
@@ -63,6 +63,10 @@ const WEB_FILES = `| \`src/page.ts\` | the page, in the browser: a client with t
 | \`src/assets.ts\`, \`src/web.ts\` | code that bundles and serves the page in the process of orders; the script \`web\` serves the page alone |
 `
 
+/** The row for the file with durable events. */
+const EVENTS_FILE =
+  "| `EVENTS_FILE` | `stock.db` | the file with stock's durable events; `dev` keeps it in `.elysia-microservices` |\n"
+
 const WEB_PORT = '| `WEB_PORT` | `3001` | the page |\n'
 
 /** Writes the README of a project. */
@@ -71,6 +75,10 @@ export function readme(options: Options): string {
   const run = RUN[runtime]
   const lock = LOCK[runtime]
   const where = WHERE[transport]
+  const isInFile = KEEPS_EVENTS_IN_FILE.includes(transport)
+  const stored = isInFile
+    ? `stock keeps it in a file${runtime === 'node' ? `, with the SQLite of Node ${NODE_WITH_SQLITE} or later` : ''}`
+    : `${TRANSPORT[transport]} keeps it`
   return `# ${name}
 
 Orders: ${summary(options)}, made with [elysia-microservices](https://www.npmjs.com/package/elysia-microservices).
@@ -93,16 +101,16 @@ curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
 | \`src/schemas.ts\` | schemas of the data, checked by the services and shown by the gateway |
 | \`src/routes.ts\` | HTTP routes that call orders |
 | \`microservices.config.ts\` | the programs that \`${run} dev\` runs |
-| \`src/transport.ts\` | the transport |
+| \`src/transport.ts\` | the transport, and the store of durable events |
 | \`src/service.ts\`, \`src/stock-service.ts\`, \`src/gateway.ts\`, \`src/client.ts\` | the programs |
 ${web ? WEB_FILES : ''}| \`src/*.test.ts\` | tests of the services and of the routes |
 
 | variable | default | |
 | --- | --- | --- |
 ${where}
-| \`HEALTH_PORT\`, \`STOCK_HEALTH_PORT\` | \`8081\`, \`8082\` | where orders and stock answer \`/livez\`, \`/readyz\` and \`/healthz\` |
+${isInFile ? EVENTS_FILE : ''}| \`HEALTH_PORT\`, \`STOCK_HEALTH_PORT\` | \`8081\`, \`8082\` | where orders and stock answer \`/livez\`, \`/readyz\` and \`/healthz\` |
 | \`PORT\` | \`3000\` | HTTP of the gateway |
 ${web ? WEB_PORT : ''}
-Services and gateway end with SIGTERM or SIGINT, after the work in flight. The services keep their data in memory: add a database before you start a second process of a service.
+Services and gateway end with SIGTERM or SIGINT, after the work in flight. The event \`stock.ship\` is durable: ${stored} until its handler has succeeded, also over a crash. The services keep their own data in memory: add a database before you start a second process of a service.
 `
 }

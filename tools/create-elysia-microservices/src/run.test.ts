@@ -20,6 +20,7 @@ async function said(args: readonly string[], around: Partial<Surroundings> = {})
   const code = await run(args, {
     terminal: undefined,
     userAgent: 'npm/11.19.1 node/v20.20.2 linux x64',
+    node: '24.21.0',
     runs: async () => assert.fail('Nothing is installed without a terminal'),
     out: (text) => (texts.out += text),
     error: (text) => (texts.error += text),
@@ -117,6 +118,34 @@ describe('create-elysia-microservices', () => {
     assert.match(read('mq', 'package.json'), /"@elysia-microservices\/mqtt"/)
     assert.match(read('mq', 'src/transport.ts'), /mqtt\(\{ url: MQTT_URL \}\)/)
     assert.match(read('mq', 'README.md'), /`MQTT_URL` \| `mqtt:/)
+  })
+
+  it('keeps durable events in a file where the transport stores none, and says so to an older Node', async () => {
+    for (const [transport, isInFile] of [
+      ['tcp', true],
+      ['mqtt', true],
+      ['nats', false]
+    ] as const) {
+      const place = join(folder, 'stored', transport)
+      const { error } = await said([place, '--runtime', 'node', '--transport', transport], {
+        node: '22.12.1'
+      })
+      const needs =
+        /needs Node 22\.13 or later, and this is Node 22\.12\.1: update Node, use Bun, or take a --transport/
+      assert.equal(needs.test(error), isInFile)
+      assert.equal(read('stored', transport, 'package.json').includes('microservices/sqlite"'), isInFile)
+      assert.equal(read('stored', transport, 'README.md').includes('`EVENTS_FILE`'), isInFile)
+      assert.match(read('stored', transport, 'src/stock.ts'), /durable: true/)
+    }
+    assert.match(read('stored/mqtt/package.json'), /"node": ">=22\.13"/)
+    for (const [runtime, node] of [
+      ['bun', '20.19.0'],
+      ['node', '22.13.0']
+    ] as const)
+      assert.equal(
+        (await said([join(folder, `file-${runtime}`), '--runtime', runtime, '--yes'], { node })).error,
+        ''
+      )
   })
 
   it('takes defaults with --yes, and the runtime from the package manager', async () => {
@@ -243,6 +272,7 @@ describe('create-elysia-microservices at a terminal', () => {
       ['Which folder?', `${asked}${ENTER}`],
       ['What runs it?', ENTER],
       ['What carries messages?', `${DOWN}${ENTER}`],
+      ['With a web page', `y`],
       ["Install the project's packages?", ENTER]
     ])
     const ran: unknown[] = []
@@ -252,8 +282,12 @@ describe('create-elysia-microservices at a terminal', () => {
     assert.deepEqual(left, [])
     assert.deepEqual(ran, [[asked, 'bun', ['install']]])
     assert.doesNotMatch(out, /bun install/)
-    assert.match(out, /on Bun over NATS/)
-    assert.ok(existsSync(join(asked, 'compose.yaml')))
+    assert.match(out, /a page and a client, on Bun over NATS/)
+    assert.match(read('asked/compose.yaml'), /target: web \}\n.*NATS_URL.*\n +ports: \['3001:3001'\]/)
+    assert.match(
+      read('asked/Dockerfile'),
+      /FROM app AS web\nENV WEB_PORT=3001\n(?:.*\n)+.*src\/web\.ts"\]\n$/
+    )
   })
 
   it('asks again where a folder is not empty', async () => {
@@ -263,6 +297,7 @@ describe('create-elysia-microservices at a terminal', () => {
     const { terminal, left } = terminalWith([
       ['Which folder?', `${used}${ENTER}`],
       ['is not empty', `-not${ENTER}`],
+      ['With a web page', ENTER],
       ["Install the project's packages?", `n`]
     ])
     const { code } = await said(['--runtime', 'node', '--transport', 'tcp'], { terminal })

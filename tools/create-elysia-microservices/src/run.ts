@@ -4,7 +4,16 @@
  */
 import { refuseUnlessEmpty, writeFiles } from './folder.ts'
 import { HELP } from './help.ts'
-import { type Given, nameOf, type Options, readArguments, UsageError, usualRuntime } from './options.ts'
+import {
+  type Given,
+  lacksSqlite,
+  NODE_WITH_SQLITE,
+  nameOf,
+  type Options,
+  readArguments,
+  UsageError,
+  usualRuntime
+} from './options.ts'
 import { filesOf, manifest } from './project.ts'
 import { ask, Canceled, type Defaults, type Terminal, wantsInstall } from './questions.ts'
 import { firstCommands, summary } from './readme.ts'
@@ -18,6 +27,8 @@ export interface Surroundings {
   readonly terminal: Terminal | undefined
   /** The package manager that runs the program: the variable `npm_config_user_agent`. */
   readonly userAgent: string | undefined
+  /** The version of Node: that of this process, or the one that the runtime of this process stands for. */
+  readonly node: string
   /** Runs a command in a folder. @returns whether it succeeds */
   runs(folder: string, file: string, args: readonly string[]): Promise<boolean>
   out(text: string): void
@@ -42,7 +53,8 @@ export async function run(args: readonly string[], around: Surroundings): Promis
   }
 }
 
-async function make(given: Given, { terminal, userAgent, out, error, runs }: Surroundings): Promise<void> {
+async function make(given: Given, around: Surroundings): Promise<void> {
+  const { terminal, userAgent, node, out, error, runs } = around
   // The folder is checked before the questions, since the user's answers would be lost otherwise.
   if (given.folder !== undefined) refuseUnlessEmpty(given.folder)
   const defaults: Defaults = { folder: 'orders', runtime: usualRuntime(userAgent), transport: 'tcp' }
@@ -50,6 +62,10 @@ async function make(given: Given, { terminal, userAgent, out, error, runs }: Sur
   writeFiles(options.folder, filesOf(options, userAgent))
   const { folder } = options
   out(`Made ${folder}: ${summary(options)}.\n`)
+  if (lacksSqlite(options, node))
+    error(
+      `The project keeps durable events in a file, for which it needs Node ${NODE_WITH_SQLITE} or later, and this is Node ${node}: update Node, use Bun, or take a --transport that stores them\n`
+    )
   // Without a terminal, such as in CI, the script that creates the project has to install its packages.
   const isInstalled = terminal !== undefined && (given.yes || (await wantsInstall(terminal)))
   const [install, ...others] = firstCommands(options) as [string, ...string[]]
@@ -63,7 +79,7 @@ async function make(given: Given, { terminal, userAgent, out, error, runs }: Sur
 
 function completed(given: Given, defaults: Defaults): Options {
   const { folder = defaults.folder, runtime = defaults.runtime, transport = defaults.transport } = given
-  return { folder, name: nameOf(folder), runtime, transport, web: given.web }
+  return { folder, name: nameOf(folder), runtime, transport, web: given.web ?? false }
 }
 
 async function asked(given: Given, defaults: Defaults, terminal: Terminal | undefined): Promise<Options> {

@@ -82,6 +82,8 @@ export interface Plan {
   readonly file?: string | undefined
   readonly services: readonly ServicePlan[]
   readonly engines: ReadonlyMap<EngineName, DevEngine>
+  /** Whether each service gets the name of a file of its own for `sqlite()`. */
+  readonly hasEventFiles: boolean
   readonly pagePort: number | undefined
   readonly patience: number
   readonly grace: number
@@ -112,9 +114,15 @@ export function defineConfig<Names extends string>(config: DevConfig<Names>): De
 /**
  * Checks a configuration.
  * @param needed the engines that are needed if the configuration names none
+ * @param hasEventFiles whether the project uses `sqlite()`
  * @throws {OptionError} the configuration is invalid
  */
-export function readConfig(root: string, given: unknown, needed: readonly EngineName[]): Plan {
+export function readConfig(
+  root: string,
+  given: unknown,
+  needed: readonly EngineName[],
+  hasEventFiles: boolean
+): Plan {
   checkNames('config', given, ['services', 'engines', 'page', 'patience', 'grace'])
   const {
     services,
@@ -145,6 +153,7 @@ export function readConfig(root: string, given: unknown, needed: readonly Engine
           : [[name as EngineName, engine === true ? {} : readPort(`config.engines.${name}`, engine)]]
       )
     ),
+    hasEventFiles,
     pagePort:
       page === false
         ? undefined

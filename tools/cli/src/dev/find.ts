@@ -20,6 +20,8 @@ const MANAGERS = [
   ['pnpm-lock.yaml', 'pnpm run'],
   ['yarn.lock', 'yarn run']
 ] as const
+/** The package that keeps events in a file. */
+const SQLITE = '@elysia-microservices/sqlite'
 /** Matches a script that would run `dev` itself again. */
 const OWN_SCRIPT = /\belysia-microservices(?:-cli)? dev\b/
 
@@ -77,8 +79,9 @@ function planned(root: string, services: readonly (readonly [name: string, servi
 /** Checks a configuration. Which engines it needs by default depends on the services that it has. */
 function planOf(root: string, config: unknown): Plan {
   try {
-    const { services } = readConfig(root, config, [])
-    return readConfig(root, config, neededEngines(packagesOfAll(root, services)))
+    const { services } = readConfig(root, config, [], false)
+    const packages = packagesOfAll(root, services)
+    return readConfig(root, config, neededEngines(packages), packages.includes(SQLITE))
   } catch (error) {
     throw error instanceof OptionError ? error : unreadable('The configuration', error)
   }

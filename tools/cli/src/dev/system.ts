@@ -1,8 +1,9 @@
 /** Everything that `dev` runs: engines, services in their order, and the page. */
-import { basename, delimiter, resolve } from 'node:path'
+import { basename, delimiter, join, relative, resolve } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
 import { Door, NAME, PAGE, SOCKET, type Told } from './door.ts'
+import { ownFolder } from './engines/folder.ts'
 import { answers, claimData, type FoundEngine, findEngine, pageUrlOf } from './engines/index.ts'
 import { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
@@ -13,6 +14,8 @@ import { RunningService } from './service.ts'
 import { filesOf, SourceWatch } from './sources.ts'
 import { Supervisor } from './supervisor.ts'
 
+/** The environment variable with the file in which a service keeps its durable events. */
+const EVENTS_FILE = 'EVENTS_FILE'
 /** How many of an engine's last lines are shown if it crashes. */
 const LAST_LINES = 10
 
@@ -33,6 +36,8 @@ export class System {
   #pageUrl: string | undefined
   #configWatch: SourceWatch | undefined
   #engineUrls = new Map<string, string>()
+  /** The folder with the files of events; `undefined` if no service has one, or the user has named another file. */
+  #eventFolder: string | undefined
   readonly #stopping = new AbortController()
   #isReady = false
   /** The set-up of engines, socket and page. A stop during the start waits for it. */
@@ -90,15 +95,20 @@ export class System {
   }
 
   async #setUp(): Promise<void> {
-    const { root, engines, services, pagePort, file } = this.#plan
+    const { root, engines, services, hasEventFiles, pagePort, file } = this.#plan
     // All commands are checked before anything is started, so that nothing has to be ended if something is missing.
     for (const service of services) commandOf(service, root, this.#folders)
-    const fetching = { say: (text: string) => this.#lines.say(text), signal: this.#stopping.signal }
     const found = await Promise.all(
-      [...engines].map(([name, engine]) => findEngine(name, engine, root, this.#folders, fetching))
+      [...engines].map(([name, engine]) => findEngine(name, engine, root, this.#folders))
     )
     this.#engineUrls = new Map(found.map(({ engine, url }) => [engine.name, pageUrlOf(engine, url)]))
     for (const { engine, url } of found) if (engine.hasUsers !== true) this.#env[engine.variable] = url
+    if (hasEventFiles && process.env[EVENTS_FILE] === undefined) {
+      this.#eventFolder = ownFolder(root)
+      this.#lines.say(
+        `Durable events are kept in files, ${relative(root, this.#eventFolder)}/<service>.db; set ${EVENTS_FILE} to use another`
+      )
+    }
     if (file !== undefined) this.#watchConfig(file)
     this.#door = await Door.open((told) => this.#told(told))
     await Promise.all(found.map((engine) => this.#startEngine(engine)))
@@ -221,7 +231,14 @@ export class System {
           args,
           shell,
           cwd: resolve(root, cwd),
-          env: { ...this.#exporterEnv(name), ...this.#env, ...command.env, ...env, ...told }
+          env: {
+            ...this.#exporterEnv(name),
+            ...(this.#eventFolder !== undefined && { [EVENTS_FILE]: join(this.#eventFolder, `${name}.db`) }),
+            ...this.#env,
+            ...command.env,
+            ...env,
+            ...told
+          }
         }
       },
       files: () =>

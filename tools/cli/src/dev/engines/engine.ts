@@ -1,4 +1,4 @@
-/** How `dev` handles an engine: the packages that need it, and how it is found, fetched, started and probed. */
+/** How `dev` handles an engine: the packages that need it, and how it is found, started and probed. */
 import type { EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
 
@@ -26,27 +26,8 @@ export interface Engine {
   probe(host: string, port: number): Promise<Probed>
   /** The path of the program, or the folder of its programs; `undefined` if this machine does not have it. */
   find(root: string, folders: readonly string[]): string | undefined
-  /** Functions that fetch the program, so that `find` finds it. They are tried in this order until one succeeds. */
-  readonly fetch?: readonly Fetch[]
   /** Returns the command that starts the engine. */
   start(init: EngineStart): Promise<Start>
-}
-
-/**
- * Fetches a program.
- * @returns `false` if this machine has no tool for fetching the program
- * @throws {Error} fetching has failed
- */
-export type Fetch = (fetching: Fetching) => Promise<boolean>
-
-/** The arguments for fetching a program. */
-export interface Fetching {
-  /** The folder of all fetched programs. */
-  readonly folder: string
-  /** Prints what is going to be fetched. */
-  say(text: string): void
-  /** Aborts when the program is no longer needed. */
-  readonly signal: AbortSignal
 }
 
 /** The argument of `Engine.start`. */

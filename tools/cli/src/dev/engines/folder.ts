@@ -1,4 +1,4 @@
-/** The folders for engines' data and for fetched programs. */
+/** The folders for engines' data, and for files with events. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
@@ -14,18 +14,14 @@ export function dataFolder(name: EngineName, root: string): string {
     const project = createHash('sha256').update(root).digest('hex').slice(0, 12)
     return join(tmpdir(), `elysia-microservices-postgres-${project}`)
   }
-  const folder = ownFolder(root)
+  return join(ownFolder(root), name)
+}
+
+/** The folder of `dev` within the project, which git ignores. It is created if it is missing. */
+export function ownFolder(root: string): string {
+  const folder = join(root, '.elysia-microservices')
   mkdirSync(folder, { recursive: true })
   const ignored = join(folder, '.gitignore')
   if (!existsSync(ignored)) writeFileSync(ignored, '*\n')
-  return join(folder, name)
-}
-
-/** The folder of fetched programs. */
-export function programsFolder(root: string): string {
-  return join(ownFolder(root), 'programs')
-}
-
-function ownFolder(root: string): string {
-  return join(root, '.elysia-microservices')
+  return folder
 }

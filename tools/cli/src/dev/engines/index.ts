@@ -5,8 +5,8 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import type { DevEngine, EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
 import { claim } from './claim.ts'
-import type { Engine, Fetching } from './engine.ts'
-import { dataFolder, programsFolder } from './folder.ts'
+import type { Engine } from './engine.ts'
+import { dataFolder } from './folder.ts'
 import { kafka } from './kafka.ts'
 import { mqtt } from './mqtt.ts'
 import { nats } from './nats.ts'
@@ -46,8 +46,7 @@ export async function findEngine(
   name: EngineName,
   { port: wanted }: DevEngine,
   root: string,
-  folders: readonly string[],
-  fetching: Omit<Fetching, 'folder'>
+  folders: readonly string[]
 ): Promise<FoundEngine> {
   const engine = ENGINES[name]
   const { title, variable } = engine
@@ -69,7 +68,8 @@ export async function findEngine(
       `${title} cannot be started: port ${port} is taken${usual === 'engine' ? ` by another ${title}` : ''}; set ${variable} to use one that runs, or engines.${name}.port in microservices.config.ts to another port (0: any)`
     )
   const folder = dataFolder(engine.name, root)
-  const found = engine.find(root, folders) ?? (await fetched(engine, root, folders, fetching))
+  const found = engine.find(root, folders)
+  if (found === undefined) throw missing(engine)
   const start = () => engine.start({ root, found, port, folder })
   const shown = folder.startsWith(root) ? relative(root, folder) : folder
   return {
@@ -143,33 +143,11 @@ function urlOf(text: string): URL {
   }
 }
 
-/**
- * Finds a program, or fetches it. @returns the path of the program @throws {OptionError} this machine does not have
- * the program, and it cannot be fetched
- */
-async function fetched(
-  engine: Engine,
-  root: string,
-  folders: readonly string[],
-  { say, signal }: Omit<Fetching, 'folder'>
-): Promise<string> {
-  const { name, title, variable, install, fetch = [] } = engine
-  const fetching: Fetching = {
-    folder: programsFolder(root),
-    say: (text) => say(`${title} is not on this machine: ${text}`),
-    signal
-  }
-  const reasons: string[] = []
-  for (const each of fetch) {
-    if (signal.aborted) break
-    await each(fetching).catch((error: Error) => reasons.push(error.message))
-    const found = engine.find(root, folders)
-    if (found !== undefined) return found
-  }
-  const reason = reasons.length === 0 ? '' : ` (it could not be fetched: ${reasons.join('; ')})`
-  throw new OptionError(
+/** The error for an engine whose program this machine does not have. */
+function missing({ name, title, variable, install }: Engine): OptionError {
+  return new OptionError(
     `engines.${name}`,
-    `${title} is needed, and is not on this machine${reason}: ${install}; or set ${variable} to a server that runs elsewhere`
+    `${title} is needed, and is not on this machine: ${install}; or set ${variable} to a server that runs elsewhere`
   )
 }
 

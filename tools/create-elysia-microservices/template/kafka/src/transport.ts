@@ -1,4 +1,4 @@
-/** The transport of all messages: a Kafka cluster. */
+/** The transport of all messages, which also stores durable events: a Kafka cluster. */
 import { kafka } from '@elysia-microservices/kafka'
 
 const { KAFKA_BROKERS = 'localhost:9092' } = process.env
@@ -9,4 +9,9 @@ const { KAFKA_BROKERS = 'localhost:9092' } = process.env
  */
 export function newTransport(_service: string) {
   return kafka({ url: KAFKA_BROKERS.split(',') })
+}
+
+/** Makes the store of durable events beside the transport. None is needed: Kafka stores them. */
+export function newStore() {
+  return undefined
 }

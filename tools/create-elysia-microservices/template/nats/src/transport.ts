@@ -1,4 +1,4 @@
-/** The transport of all messages: a NATS server. */
+/** The transport of all messages, which also stores durable events: a NATS server. */
 import { nats } from '@elysia-microservices/nats'
 
 const { NATS_URL = 'nats://localhost:4222' } = process.env
@@ -9,4 +9,9 @@ const { NATS_URL = 'nats://localhost:4222' } = process.env
  */
 export function newTransport(_service: string) {
   return nats({ url: NATS_URL })
+}
+
+/** Makes the store of durable events beside the transport. None is needed: NATS stores them. */
+export function newStore() {
+  return undefined
 }

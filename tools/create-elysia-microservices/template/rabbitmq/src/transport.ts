@@ -1,4 +1,4 @@
-/** The transport of all messages: a RabbitMQ server. */
+/** The transport of all messages, which also stores durable events: a RabbitMQ server. */
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 
 const { RABBITMQ_URL = 'amqp://orders:orders@localhost' } = process.env
@@ -9,4 +9,9 @@ const { RABBITMQ_URL = 'amqp://orders:orders@localhost' } = process.env
  */
 export function newTransport(_service: string) {
   return rabbitmq({ url: RABBITMQ_URL })
+}
+
+/** Makes the store of durable events beside the transport. None is needed: RabbitMQ stores them. */
+export function newStore() {
+  return undefined
 }

@@ -1,4 +1,4 @@
-/** The transport of all messages: a Redis server. */
+/** The transport of all messages, which also stores durable events: a Redis server. */
 import { redis } from '@elysia-microservices/redis'
 
 const { REDIS_URL = 'redis://localhost:6379' } = process.env
@@ -9,4 +9,9 @@ const { REDIS_URL = 'redis://localhost:6379' } = process.env
  */
 export function newTransport(_service: string) {
   return redis({ url: REDIS_URL })
+}
+
+/** Makes the store of durable events beside the transport. None is needed: Redis stores them. */
+export function newStore() {
+  return undefined
 }

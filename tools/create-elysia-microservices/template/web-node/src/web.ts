@@ -2,6 +2,7 @@
  * The program with the web page. One app has the service `orders`, the page, and the WebSocket by which the page
  * calls the service.
  */
+import { health } from '@elysia-microservices/telemetry'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { connect } from 'elysia-microservices/client'
@@ -22,6 +23,7 @@ const app = new Elysia({ adapter: node() })
   .use(newOrders(newTransport('orders'), stock))
   .use(door)
   .use(page)
+  .use(health())
   .listen(server, () => console.log(`The page: http://localhost:${WEB_PORT}`))
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => app.stop())
