@@ -54,7 +54,7 @@ describe('elysia-microservices', () => {
     .message('fails', () => {
       throw new RpcError({ code: 'NO', message: 'never', details: { why: '\u001b[31mred' } })
     })
-    .message('declares', () => 1, { errors: { FULL: {}, LATE: { status: 409 } } })
+    .message('declares', () => 1, { errors: { FULL: {}, LATE: { status: 409 } }, timeout: 5_000, idempotent: true })
     .message('busy', () => {
       throw new RejectedError('busy')
     })
@@ -176,7 +176,7 @@ describe('elysia-microservices', () => {
     )
     assert.match(
       (await shell(`elysia-microservices describe ${url()}`)).out,
-      /^message +declares .* FULL LATE$/m
+      /^message +declares .* FULL LATE +5000 ms, idempotent$/m
     )
     const lying = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message(
       'elysia-microservices.describe',

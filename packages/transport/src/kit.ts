@@ -178,6 +178,7 @@ export {
   withoutUndefined
 } from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
+export { noteOverrun, overrunOf } from './overrun.ts'
 export { nameOf, routeOf, routeOfValue } from './pattern.ts'
 export { QuietLog, quietLog, shown } from './quiet-log.ts'
 export { type EventSender, reportEvent } from './report-event.ts'

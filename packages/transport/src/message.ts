@@ -136,8 +136,9 @@ export class IncomingMessage<Data = unknown> {
   /** Whether all middleware of the service have passed the message on to its handlers. False while there are none. */
   isPassedOn = false
   /** The parts that few handlers read. */
-  readonly #init: Pick<IncomingMessageInit, 'metadata' | 'delivery' | 'stored' | 'from'>
-  readonly #expires: number
+  readonly #init: IncomingMessageInit<Data>
+  /** When the time is over, on the clock of `performance.now()`; `Infinity`: never. */
+  #expires: number
   #aborter: AbortController | undefined
   /** Logs errors that listeners of the signal throw; `undefined`: the message is not aborted. */
   #abortedWith: Logger | undefined
@@ -154,7 +155,8 @@ export class IncomingMessage<Data = unknown> {
     this.timeout = timeout
     this.peer = init.peer
     this.via = init.via
-    this.#expires = timeout === undefined ? 0 : (init.arrivedAt ?? performance.now()) + timeout
+    this.#expires =
+      timeout === undefined ? Number.POSITIVE_INFINITY : (init.arrivedAt ?? performance.now()) + timeout
   }
 
   /**
@@ -209,14 +211,40 @@ export class IncomingMessage<Data = unknown> {
     return headersIn(this.#sent)
   }
 
-  /** Milliseconds left of `timeout`, 0 if it has passed; `undefined` if the caller sets no limit. */
+  /**
+   * Milliseconds left of `timeout`, or of the handler's own time if that ends earlier; 0 if it has passed. `undefined` if
+   * neither sets a limit, and once a stream has begun.
+   */
   get remaining(): number | undefined {
-    return this.timeout === undefined ? undefined : Math.max(0, this.#expires - performance.now())
+    const left = this.#expires - performance.now()
+    return left === Number.POSITIVE_INFINITY ? undefined : Math.max(0, left)
+  }
+
+  /** Leaves at most this number of milliseconds of `remaining`. */
+  limit(milliseconds: number): void {
+    this.#expires = Math.min(this.#expires, performance.now() + milliseconds)
+  }
+
+  /** The first value of a stream is there: from now on the stream may take any time. */
+  begins(): void {
+    this.#expires = Number.POSITIVE_INFINITY
+  }
+
+  /** The same message for one of several handlers, whose time may end before that of the others. It aborts with this one. */
+  copy(): IncomingMessage<Data> {
+    const copy = new IncomingMessage(this.#init)
+    copy.via = this.via
+    copy.matched = this.matched
+    copy.isPassedOn = this.isPassedOn
+    copy.#expires = this.#expires
+    this.signal.addEventListener('abort', () => copy.abort(this.#abortedWith as Logger))
+    return copy
   }
 
   /**
-   * Aborts when no caller waits for the result any more, so that the handler can stop its work. The signal of an event
-   * never aborts, because the sender of an event does not wait and often disconnects at once.
+   * Aborts when no caller waits for the result any more, or when the time of the handler's option `timeout` is over, so
+   * that the handler can stop its work. Without that option the signal of an event never aborts, because the sender of
+   * an event does not wait and often disconnects at once.
    */
   get signal(): AbortSignal {
     if (this.#aborter === undefined) {

@@ -3,7 +3,7 @@ import { insideOf, LONGEST_TIME, PatternNotFoundError } from '@elysia-microservi
 import type { UntypedStoringClient } from 'elysia-microservices/client'
 import type { Arguments, Command } from './arguments.ts'
 import { deadLettersOf } from './dead-letters.ts'
-import { askDescription } from './described.ts'
+import { askDescription, type HandlerDescription } from './described.ts'
 import { EXIT } from './exit-codes.ts'
 import { type Output, plainText, table, valueText } from './output.ts'
 import { contractOf } from './schema-text.ts'
@@ -55,19 +55,22 @@ async function describe(client: UntypedStoringClient, args: Arguments, output: O
     if (address === undefined) return transport
     return `${transport} ${address.path ?? `${address.host}:${address.port}`}`
   })
-  const rows = handlers.flatMap(({ kind, patterns, data, response, errors }) =>
+  const haveTerms = handlers.some((handler) => termsText(handler) !== '-')
+  const rows = handlers.flatMap(({ kind, patterns, data, response, errors, ...rest }) =>
     patterns.map(({ pattern }) => [
       kind,
       pattern,
       schemaText(data),
       schemaText(response),
-      cut(Object.keys(Object(errors)).join(' ')) || '-'
+      cut(Object.keys(Object(errors)).join(' ')) || '-',
+      ...(haveTerms ? [termsText(rest)] : [])
     ])
   )
   output.out(
     plainText(`${name}${instance === undefined ? '' : ` (${instance})`}, ${status}: ${carried.join(', ')}`)
   )
-  output.out(table(['kind', 'pattern', 'data', 'answer', 'errors'], rows))
+  const columns = ['kind', 'pattern', 'data', 'answer', 'errors', ...(haveTerms ? ['terms'] : [])]
+  output.out(table(columns, rows))
   if (handlers.some(({ data, response }) => isCut(data) || isCut(response)))
     output.out('Long schemas are cut; --json shows the whole schemas')
   return EXIT.ok
@@ -83,6 +86,12 @@ async function types(client: UntypedStoringClient, args: Arguments, output: Outp
 
 /** Largest number of characters of a schema in the table. */
 const MAX_SCHEMA = 60
+
+/** What a handler says of its work: how long it may take, and whether it may run twice. */
+function termsText({ timeout, idempotent }: Pick<HandlerDescription, 'timeout' | 'idempotent'>): string {
+  const terms = [typeof timeout === 'number' && `${timeout} ms`, idempotent === true && 'idempotent']
+  return terms.filter((term) => term !== false).join(', ') || '-'
+}
 
 function schemaText(schema: unknown): string {
   return schema === undefined ? '-' : cut(JSON.stringify(schema))

@@ -5,7 +5,7 @@ import type { ServiceDescription } from 'elysia-microservices/describe'
 import { DESCRIBE_ROUTE, describeRoute } from 'elysia-microservices/kit'
 import type { Arguments } from './arguments.ts'
 
-type HandlerDescription = ServiceDescription['handlers'][number]
+export type HandlerDescription = ServiceDescription['handlers'][number]
 type PatternDescription = HandlerDescription['patterns'][number]
 
 /** The parts of a description that are shown. */

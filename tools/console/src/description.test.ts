@@ -43,6 +43,8 @@ describe('readDescription', () => {
         handler('a', {
           data: { type: 'string' },
           errors: { FULL: { status: 409 } },
+          timeout: 500,
+          idempotent: true,
           hooks: [{ type: 'beforeHandle', name: 'check' }]
         })
       ],
@@ -64,6 +66,8 @@ describe('readDescription', () => {
           pattern: 'a',
           data: { type: 'string' },
           errors: { FULL: { status: 409 } },
+          timeout: 500,
+          idempotent: true,
           hooks: ['beforeHandle check']
         }
       ],

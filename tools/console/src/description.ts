@@ -106,7 +106,17 @@ function readHandlers(
       surplus = handlers.length - index
       break
     }
-    const { kind, patterns: given, data, headers, response, errors, hooks } = fieldsOf(handler)
+    const {
+      kind,
+      patterns: given,
+      data,
+      headers,
+      response,
+      errors,
+      hooks,
+      timeout,
+      idempotent
+    } = fieldsOf(handler)
     if ((kind !== 'message' && kind !== 'event') || !Array.isArray(given)) {
       wrong++
       continue
@@ -116,6 +126,8 @@ function readHandlers(
       ...optional('headers', schemaOf(headers)),
       ...optional('response', schemaOf(response)),
       ...optional('errors', schemaOf(errors)),
+      ...optional('timeout', typeof timeout === 'number' ? timeout : undefined),
+      ...optional('idempotent', idempotent === true || undefined),
       hooks: firstOf(hooks, MAX_HOOKS).map(hookText)
     }
     for (const each of given.slice(0, most - patterns.length)) {

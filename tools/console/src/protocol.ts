@@ -55,6 +55,10 @@ export interface PatternView {
   readonly response?: Schema
   /** The errors that the pattern declares, by code, each with the schema of its details. */
   readonly errors?: Schema
+  /** Milliseconds that the handler may take; missing if it says none. */
+  readonly timeout?: number
+  /** The handler may run twice. */
+  readonly idempotent?: true
   readonly hooks: readonly string[]
 }
 

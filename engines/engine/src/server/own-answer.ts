@@ -274,8 +274,10 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
    * as long as it likes.
    */
   #stopClock(): void {
+    if (this.#deadline === undefined) return
     clearTimeout(this.#deadline)
     this.#deadline = undefined
+    this.#message?.begins()
   }
 
   #publish(words: string): void {

@@ -11,7 +11,8 @@ const STATUSES: Readonly<Record<string, number>> = {
   BAD_REQUEST: 400,
   UNAUTHENTICATED: 401,
   PATTERN_NOT_FOUND: 404,
-  REJECTED: 503
+  REJECTED: 503,
+  TIMEOUT: 504
 }
 
 /** The error with which another micro service has answered; `undefined`: the answer is not an error. */

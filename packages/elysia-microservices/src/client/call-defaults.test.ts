@@ -106,8 +106,9 @@ describe('client.with()', () => {
       .derive((message) => ({ seen: further.with({ within: message }) }))
       .message('asks', async ({ seen }) => [await seen.request('seen'), await seen.request('is short')])
       .message('asks often', async function* ({ seen }) {
+        const isShort = await seen.request('is short')
         yield await seen.request('seen')
-        yield await seen.request('is short')
+        yield isShort
       })
     cleanups.add(await service.listen())
     const outer = cleanups.add(connect({ transport })).with({ headers: { 'x-id': '7' }, timeout: 5_000 })

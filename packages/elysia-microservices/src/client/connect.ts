@@ -61,6 +61,8 @@ import { type ShortClientOptions, shortForm, strayOption } from '../short-form.t
 import { Calls } from './calls.ts'
 import type { Client, StoringClient, UntypedClient, UntypedStoringClient } from './client-types.ts'
 import { checkForward, forwarding } from './forward.ts'
+import { idempotently } from './idempotent.ts'
+import type { RepeatingOptions } from './known.ts'
 import { Publishing } from './publishing.ts'
 
 /** Options of every client, whichever transport carries its calls. */
@@ -148,6 +150,7 @@ const NAMES = [
   'wrap',
   'forward',
   'inherit',
+  'idempotent',
   'service',
   'store',
   'onStatus',
@@ -168,11 +171,15 @@ const NAMES = [
  * await client.close()
  * ```
  */
-export function connect(options: StoringConnectOptions | StoreConnectOptions): UntypedStoringClient
-export function connect(options?: ConnectOptions): UntypedClient
-export function connect<Service>(options: StoringConnectOptions | StoreConnectOptions): StoringClient<Service>
-export function connect<Service>(options?: ConnectOptions): Client<Service>
-export function connect(options: ConnectOptions = {}): object {
+export function connect(
+  options: (StoringConnectOptions | StoreConnectOptions) & RepeatingOptions
+): UntypedStoringClient
+export function connect(options?: ConnectOptions & RepeatingOptions): UntypedClient
+export function connect<Service>(
+  options: (StoringConnectOptions | StoreConnectOptions) & RepeatingOptions<Service>
+): StoringClient<Service>
+export function connect<Service>(options?: ConnectOptions & RepeatingOptions<Service>): Client<Service>
+export function connect(options: ConnectOptions & RepeatingOptions = {}): object {
   const { own, transport } = readOptions(options)
   const {
     name,
@@ -182,6 +189,7 @@ export function connect(options: ConnectOptions = {}): object {
     wrap = [],
     forward = [],
     inherit = forward.length > 0,
+    idempotent = [],
     service,
     onStatus,
     logger: given = consoleLogger
@@ -201,7 +209,8 @@ export function connect(options: ConnectOptions = {}): object {
   const adapt = inTurn([
     headers === undefined ? undefined : defaulting(checkedDefaults({ headers })),
     inherit ? inheriting : undefined,
-    forwarding([...forward])
+    forwarding([...forward]),
+    idempotently(idempotent)
   ])
   const context = {
     logger,
@@ -227,7 +236,10 @@ function inheriting(options: CallOptions | undefined): CallOptions | undefined {
   return within === undefined ? options : { ...options, within }
 }
 
-function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
+function readOptions(options: ConnectOptions): {
+  own: ClientOptions & RepeatingOptions
+  transport: Transport
+} {
   if (typeof options !== 'object' || options === null)
     throw OptionError.expected('options', 'an object of options', options)
   const entries = Object.entries(options).filter(([, value]) => value !== undefined)

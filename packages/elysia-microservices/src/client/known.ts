@@ -1,7 +1,7 @@
 /**
  * The types that a client knows of its service, in the form that costs the compiler least. Editors show none of them.
  */
-import type { CallOptions, EmitOptions, PublishOptions } from '@elysia-microservices/transport'
+import type { CallOptions, EmitOptions, Pattern, PublishOptions } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { AnswersOf, EventsOf, MessagesOf, UnexposedOf } from '../types/carried.ts'
 import type { FailuresOf } from '../types/errors.ts'
@@ -80,6 +80,31 @@ type Emits<Types> = {
 
 /** A pattern as a name in the type of a service, or as the object of which the name is the text. */
 export type AsPattern<Name> = Name | ObjectOf<Name>
+
+/** The option of a client that depends on the type of its service. */
+export interface RepeatingOptions<Service = unknown> {
+  /**
+   * Patterns whose handlers may run twice, as with the option `idempotent` of each call: if the connection is lost, their
+   * calls are made again. With the type of a service, these are the patterns that it declares so: `.message(pattern,
+   * handler, { idempotent: true })`. Default: none.
+   */
+  readonly idempotent?: readonly Repeatable<Service>[] | undefined
+}
+
+/** The patterns that a service declares `idempotent`; of a contract, which does not say so, all patterns. */
+type Repeatable<Service> = unknown extends Service ? Pattern : Declared<MessagesOf<Service>>
+
+type Declared<Messages> = [RepeatableNames<Messages>] extends [never]
+  ? 'The service declares no handler idempotent: .message(pattern, handler, { idempotent: true })'
+  : AsPattern<RepeatableNames<Messages>>
+
+type RepeatableNames<Messages> = {
+  readonly [Name in keyof Messages]: Messages[Name] extends { readonly '~idempotent'?: infer May }
+    ? [May] extends [false]
+      ? never
+      : Name
+    : Name
+}[keyof Messages]
 
 /** The sentence that the compiler shows if a pattern belongs to another method. */
 interface Mistake<Names, Sentence> {

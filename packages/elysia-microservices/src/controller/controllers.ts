@@ -8,6 +8,7 @@ import {
   OptionError,
   type Pattern
 } from '@elysia-microservices/transport/kit'
+import type { HandlerTerms } from '../hooks/terms.ts'
 import type { MessageSchema } from '../schema/message-schema.ts'
 import { bind } from './bind.ts'
 import type { Binding } from './binding.ts'
@@ -33,6 +34,7 @@ export interface ControllerHandler {
   readonly patterns: readonly Pattern[]
   readonly handler: LateHandler
   readonly durable: DurableSettings | undefined
+  readonly terms: HandlerTerms
   /** The errors that the handler declares. */
   readonly schema: MessageSchema
   /** The transport to which the handler is bound; `undefined` if it answers over all transports. */
@@ -66,8 +68,8 @@ export class Controllers {
 
   get handlers(): ControllerHandler[] {
     return this.#entries.flatMap(({ handlers }) =>
-      handlers.map(({ kind, patterns, late, durable, schema, transport, where }) => ({
-        ...{ kind, patterns, handler: late, durable, schema },
+      handlers.map(({ kind, patterns, late, durable, terms, schema, transport, where }) => ({
+        ...{ kind, patterns, handler: late, durable, terms, schema },
         binding: transport === undefined ? undefined : { transport, where }
       }))
     )

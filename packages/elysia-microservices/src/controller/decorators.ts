@@ -8,8 +8,16 @@ import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { Given, Pipe } from './enhancer.ts'
 import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
 
+/** Options of both decorators. */
+interface HandlerExtras {
+  /** See the option `timeout` of `service.message`. */
+  readonly timeout?: number | false | undefined
+  /** See the option `idempotent` of `service.message`. */
+  readonly idempotent?: boolean | undefined
+}
+
 /** The options of `@MessagePattern`, after its pattern. */
-export interface MessageExtras {
+export interface MessageExtras extends HandlerExtras {
   /** See the option `errors` of `service.message`. */
   readonly errors?: ErrorDeclarations | undefined
   /** See the option `passes` of `service.message`. */
@@ -25,7 +33,7 @@ export function MessagePattern(
 }
 
 /** The options of `@EventPattern`, after its pattern. */
-export interface EventExtras {
+export interface EventExtras extends Pick<HandlerExtras, 'timeout'> {
   /** See the option `durable` of `service.event`. */
   readonly durable?: DurableOptions | true | undefined
 }

@@ -8,6 +8,7 @@ import {
   type Pattern
 } from '@elysia-microservices/transport/kit'
 import type {} from 'reflect-metadata'
+import { type HandlerTerms, termsOf } from '../hooks/terms.ts'
 import { compileSchemas, type MessageSchema, type SchemaOptions } from '../schema/message-schema.ts'
 import type { AnyClass } from './execution-context.ts'
 import { ENHANCERS, type EnhancerKind, HANDLER_TYPE, METADATA } from './metadata.ts'
@@ -20,6 +21,7 @@ export interface HandlerMethod {
   readonly name: string
   /** The settings from the decorator's `durable`; `undefined` if the handler is not durable. */
   readonly durable: DurableSettings | undefined
+  readonly terms: HandlerTerms
   /** The errors that the handler declares, and the errors that it passes on. */
   readonly schema: MessageSchema
   /**
@@ -62,6 +64,11 @@ export function readController(type: AnyClass): HandlerMethod[] {
       kind: kind === HANDLER_TYPE.event ? 'event' : 'message',
       patterns: Reflect.getMetadata(METADATA.pattern, method) as Pattern[],
       durable: durableOf(kind, method, where),
+      terms: termsOf(
+        kind === HANDLER_TYPE.event ? 'event' : 'message',
+        Object(Reflect.getMetadata(METADATA.extras, method)),
+        `the options of ${where}`
+      ),
       schema: kind === HANDLER_TYPE.message ? errorsOf(method) : {},
       transport: Reflect.getMetadata(METADATA.transport, method) as unknown,
       ...{ name, where, method, parameters, enhancers }

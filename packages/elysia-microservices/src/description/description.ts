@@ -9,6 +9,7 @@ import type {
 import type { DurableSettings } from '@elysia-microservices/transport/kit'
 import type { Hook, HookType } from '../hooks/hook.ts'
 import type { KnownErrors } from '../hooks/known-errors.ts'
+import type { HandlerTerms } from '../hooks/terms.ts'
 import { type HandlerPattern, parsePattern } from '../router/handler-pattern.ts'
 import { sourcesOf } from '../schema/all-of.ts'
 import { combined, type MessageSchema } from '../schema/message-schema.ts'
@@ -65,6 +66,10 @@ export interface HandlerDescription {
   readonly errors?: Readonly<Record<string, ErrorDescription>>
   /** The settings of a durable handler; missing if the handler is not durable. */
   readonly durable?: DurableSettings
+  /** Milliseconds that the handler may take; missing if it has no limit of its own. */
+  readonly timeout?: number
+  /** Says that running the handler twice does no harm, so that callers may call it again; missing if it may do harm. */
+  readonly idempotent?: true
   /** Names of the functions that run before and after the handler; functions without a name are left out. */
   readonly hooks: readonly { readonly type: HookType; readonly name: string }[]
 }
@@ -98,12 +103,17 @@ export interface DescribeOptions {
   readonly callers?: boolean | undefined
 }
 
+/** The parts of a handler that its description has as they are. */
+interface Described extends Pick<HandlerDescription, 'kind'> {
+  readonly durable?: DurableSettings | undefined
+  readonly terms?: HandlerTerms
+}
+
 /** Description of a handler. */
 export function describeHandler(
-  kind: 'message' | 'event',
+  { kind, durable, terms = {} }: Described,
   patterns: readonly HandlerPattern[],
   { hooks, schema: given }: { readonly hooks: readonly Hook[]; readonly schema: MessageSchema },
-  durable?: DurableSettings,
   registered: KnownErrors = new Map()
 ): HandlerDescription {
   const schema = combined(given)
@@ -119,6 +129,7 @@ export function describeHandler(
     ...(response && { response: jsonSchemaOfAll(sourcesOf(response), 'output') }),
     ...(kind === 'message' && errorsOf(schema, registered)),
     ...(durable && { durable }),
+    ...terms,
     hooks: hooks.flatMap(({ type, run: { name } }) => (name === '' ? [] : [{ type, name }]))
   }
 }

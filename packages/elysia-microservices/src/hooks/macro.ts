@@ -22,7 +22,10 @@ export type Macros = ReadonlyMap<string, Macro>
 const SCHEMAS: ReadonlySet<string> = new Set(['data', 'headers', 'response', 'errors', 'passes'])
 
 /** Options that are neither hooks nor schemas. */
-const OTHERS: ReadonlySet<string> = new Set(['as', 'schema', 'durable'])
+const OTHERS: ReadonlySet<string> = new Set(['as', 'schema', 'durable', 'timeout', 'idempotent'])
+
+/** Options of a single handler, which a guard cannot have. */
+const OF_HANDLERS: ReadonlySet<string> = new Set(['durable', 'timeout', 'idempotent'])
 
 /** How deep macros may use each other. A macro that uses itself with another value each time has no end. */
 const DEEPEST = 16
@@ -34,9 +37,6 @@ interface Use {
   readonly hooks: Hook[]
   readonly schemas: MessageSchema[]
 }
-
-/** Options of calls, which one may look for beside a handler. */
-const OF_CALLS: ReadonlySet<string> = new Set(['idempotent', 'timeout'])
 
 /**
  * The hooks and schemas of a handler's options. Those of macros come first, and the schemas of macros hold beside
@@ -54,8 +54,8 @@ export function readOptions(
       // A misspelt name must not be ignored: a guard whose name `beforeHandle` is misspelt would never run.
       throw new OptionError(
         `options.${name}`,
-        OF_CALLS.has(name)
-          ? `options.${name} is an option of the call and not of the handler: client.request(pattern, data, { ${name} })`
+        OF_HANDLERS.has(name)
+          ? `options.${name} is an option of each handler: .message(pattern, handler, { ${name} })`
           : `options.${name} is neither an option of a handler nor a macro of the service`
       )
     useMacro(name, value, use, 'options')

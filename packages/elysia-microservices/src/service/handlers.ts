@@ -1,10 +1,19 @@
 /** The handlers of one service, compiled for all its transports, or for each transport if handlers are bound to some. */
 import type { Dispatcher } from '@elysia-microservices/transport/kit'
 import { checkBindings, isServedBy } from '../controller/binding.ts'
-import { compile } from '../hooks/pipeline.ts'
+import { type CompiledHandler, compile } from '../hooks/pipeline.ts'
+import { limited } from '../hooks/time-limit.ts'
 import { type HandlerPattern, parsePattern } from '../router/handler-pattern.ts'
 import { inHand } from './handled-message.ts'
-import { middlewareOf, type Origin, planOf, type Registration, surrounded, type Way } from './registration.ts'
+import {
+  hasParams,
+  middlewareOf,
+  type Origin,
+  planOf,
+  type Registration,
+  surrounded,
+  type Way
+} from './registration.ts'
 import { HandlerRegistry, type RegisteredHandler } from './registry.ts'
 
 /** The handlers of one service. */
@@ -99,8 +108,18 @@ export class Handlers {
 function compiled(registration: Registration): RegisteredHandler {
   const { origin, patterns, surroundings } = registration
   const plan = planOf(registration)
-  const handler = surrounded(compile(plan, surroundings), inHand(middlewareOf(registration)), plan.hasParams)
+  const middleware = inHand(middlewareOf(registration))
+  const handler = surrounded(inTime(registration, compile(plan, surroundings)), middleware, plan.hasParams)
   return { kind: origin.kind, patterns, handler, durable: origin.durable }
+}
+
+/** A handler with its option `timeout`, inside of all middleware. */
+function inTime({ origin, patterns, surroundings }: Registration, handler: CompiledHandler): CompiledHandler {
+  const { timeout } = origin.terms
+  if (timeout === undefined) return handler
+  // The message with less time is in hand inside of it, for clients with `inherit`.
+  const inner = surrounded(handler, inHand([]), hasParams(patterns))
+  return limited(inner, timeout, origin.kind === 'message', surroundings.logger)
 }
 
 function isSame(some: readonly HandlerPattern[], others: readonly HandlerPattern[]): boolean {

@@ -13,6 +13,7 @@ import { type Hook, mergeHooks } from '../hooks/hook.ts'
 import type { KnownClass } from '../hooks/known-errors.ts'
 import type { CompiledHandler, Plan } from '../hooks/pipeline.ts'
 import type { Surroundings } from '../hooks/surroundings.ts'
+import type { HandlerTerms } from '../hooks/terms.ts'
 import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
 import { asStandalone, type MessageSchema, mergeSchemas } from '../schema/message-schema.ts'
 
@@ -20,6 +21,7 @@ import { asStandalone, type MessageSchema, mergeSchemas } from '../schema/messag
 export interface Origin {
   readonly kind: 'message' | 'event'
   readonly durable: DurableSettings | undefined
+  readonly terms: HandlerTerms
   /** The transport to which the handler is bound; `undefined` if it answers over all transports. */
   readonly binding?: Binding | undefined
   /** Called for each compilation: the plan of a controller includes all hooks that the service has at that time. */

@@ -22,6 +22,7 @@ import { type KnownClass, knownErrors } from '../hooks/known-errors.ts'
 import { checkMacros, type Macro, readOptions } from '../hooks/macro.ts'
 import type { Plan } from '../hooks/pipeline.ts'
 import { Surroundings, shareStore } from '../hooks/surroundings.ts'
+import { termsOf } from '../hooks/terms.ts'
 import { type HandlerPattern, type Patterns, patternList } from '../router/handler-pattern.ts'
 import { prefixPattern } from '../router/prefix.ts'
 import {
@@ -168,7 +169,7 @@ export class ServiceCore implements Holder {
     return this.#handlers.all.map((registration) => {
       const { origin, patterns } = registration
       const plan = planOf(registration)
-      return describeHandler(origin.kind, patterns, plan, origin.durable, knownErrors(plan.classes))
+      return describeHandler(origin, patterns, plan, knownErrors(plan.classes))
     })
   }
 
@@ -203,8 +204,9 @@ export class ServiceCore implements Holder {
   add(kind: 'message' | 'event', patterns: Patterns, handler: unknown, options: HandlerOptions = {}): void {
     if (typeof handler !== 'function') throw OptionError.expected('handler', 'a function', handler)
     const list = patternList(patterns)
-    const { durable: given, ...others } = options
+    const { durable: given, timeout, idempotent, ...others } = options
     const durable = durableOf(kind, given)
+    const terms = termsOf(kind, { timeout, idempotent })
     const own = readOptions(withModels(others, this.#models), this.#macros)
     const plan = {
       handler: handler as Plan['handler'],
@@ -214,7 +216,7 @@ export class ServiceCore implements Holder {
       hasParams: hasParams(list)
     }
     const covering = this.#wraps.coverNext()
-    this.#register({ kind, durable, plan: () => plan }, list, covering)
+    this.#register({ kind, durable, terms, plan: () => plan }, list, covering)
   }
 
   /**
@@ -225,14 +227,14 @@ export class ServiceCore implements Holder {
   addControllers(controllers: Controllers): void {
     this.#controllers.add(controllers)
     const covering = this.#wraps.coverControllers()
-    for (const { kind, patterns: given, handler, durable, binding, schema } of controllers.handlers) {
+    for (const { kind, patterns: given, handler, durable, terms, binding, schema } of controllers.handlers) {
       const patterns = patternList(given)
       const own = { handler, hasParams: hasParams(patterns) }
       const plan = () => {
         const all = mergeSchemas(this.#guardSchema(), schema)
         return { ...own, hooks: this.#hooks, schema: all, classes: this.#classes }
       }
-      this.#register({ kind, durable, binding, plan }, patterns, covering)
+      this.#register({ kind, durable, terms, binding, plan }, patterns, covering)
     }
   }
 

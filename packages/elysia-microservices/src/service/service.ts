@@ -27,6 +27,7 @@ import type {
   HandlerOptions,
   HookContext,
   LifeContext,
+  MessageTerms,
   ThrowingContext
 } from '../types/hooks.ts'
 import type { AnyMacro, KnownMembers, Macros, MacroTypes } from '../types/macro.ts'
@@ -128,7 +129,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
       > &
         HandlerExtras<Scope, Given, Used>
     ) => Result,
-    options?: HandlerOptions<Scope, Data, Headers, Response, Used>
+    options?: HandlerOptions<Scope, Data, Headers, Response, Used> & MessageTerms
   ): Microservice<
     Before &
       Answers<
@@ -140,7 +141,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
           Response,
           Annotated,
           Result,
-          ErrorsFor<Scope, Used>
+          ErrorsFor<Scope, Used>,
+          Used
         >,
         StreamOf<Result>
       >,

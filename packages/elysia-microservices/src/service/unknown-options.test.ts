@@ -41,14 +41,6 @@ describe('an option that nobody knows', () => {
   }
 })
 
-it('an option of calls beside a handler is refused with the place where it stands', () => {
-  for (const name of ['idempotent', 'timeout'])
-    assert.throws(() => newService().message('x', hook, { [name]: 1 } as never), {
-      path: `options.${name}`,
-      message: `options.${name} is an option of the call and not of the handler: client.request(pattern, data, { ${name} })`
-    })
-})
-
 type Call = (client: UntypedClient, options: never) => Promise<unknown>
 
 const CALLS: Readonly<Record<string, Call>> = {

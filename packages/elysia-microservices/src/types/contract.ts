@@ -45,7 +45,7 @@ export type ContractEvents<Contract> = Empty & {
 
 /** A type of the contract, as a service may have it. A service that accepts more kinds of data fits, too. */
 type Fitting<Types> = {
-  readonly [Name in keyof Types]: Omit<Types[Name], 'data' | 'errors' | '~durable'> &
+  readonly [Name in keyof Types]: Omit<Types[Name], 'data' | 'errors' | '~durable' | '~idempotent'> &
     FittingErrors<Types[Name]>
 }
 

@@ -124,6 +124,25 @@ export interface DeclaringOptions<Errors, Code> {
   readonly passes?: readonly Code[]
 }
 
+/** The options of a handler that are about its work as a whole. */
+export interface Terms {
+  /**
+   * Milliseconds that hooks and handler may take together, until the answer or the first value of a stream. Then
+   * `signal` aborts, and the caller gets an `RpcError` with the code `TIMEOUT`, unless its own timeout has ended
+   * earlier. The event of a durable handler is then delivered again. Default: no limit but the caller's.
+   */
+  readonly timeout?: number | false | undefined
+}
+
+/** The options of a handler of requests that are about its work as a whole. */
+export interface MessageTerms extends Terms {
+  /**
+   * Says that running the handler twice does no harm. Descriptions tell it, and a client may name the pattern in its
+   * option `idempotent`: it then calls again although the handler may have run. Default: false.
+   */
+  readonly idempotent?: boolean | undefined
+}
+
 /** Options of a handler or a guard: schemas, hooks, and the options that macros add. */
 export type HandlerOptions<Scope extends ScopeTypes, Data, Headers, Response, Used = Empty> = Schemas<
   Data,
@@ -153,15 +172,17 @@ export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = Handle
   Headers,
   'An event has no answer, so it cannot have a schema of its answer',
   Used
-> & {
-  /**
-   * Runs the handler for each event until it succeeds, or keeps the event as a dead letter. Such events are sent
-   * with `client.publish`, and need a transport that stores events. `true`: with all defaults. Default: the handler
-   * runs at most once for each event.
-   */
-  readonly durable?: DurableOptions | true | undefined
-  readonly errors?: 'An event has no answer, so it cannot declare errors'
-}
+> &
+  Terms & {
+    /**
+     * Runs the handler for each event until it succeeds, or keeps the event as a dead letter. Such events are sent
+     * with `client.publish`, and need a transport that stores events. `true`: with all defaults. Default: the handler
+     * runs at most once for each event.
+     */
+    readonly durable?: DurableOptions | true | undefined
+    readonly errors?: 'An event has no answer, so it cannot declare errors'
+    readonly idempotent?: 'Nobody waits for an event: a durable handler runs at least once, and must bear to run twice'
+  }
 
 type OptionName =
   | keyof Schemas<unknown, unknown, unknown>
@@ -169,3 +190,4 @@ type OptionName =
   | keyof LocalHooks<unknown, EmptyScope>
   | keyof GuardOptions<HookScope, GuardKind>
   | 'durable'
+  | keyof MessageTerms

@@ -21,8 +21,8 @@ export interface Message<Data = unknown, HeaderValues = MessageHeaders> {
   /** The metadata that was sent beside the data, unchanged; `undefined` if there is none. */
   readonly metadata: unknown
   /**
-   * Aborts when nobody waits for the result any more, so that the handler can stop its work. Never aborts for
-   * events.
+   * Aborts when nobody waits for the result any more, or when the handler's option `timeout` is over, so that the
+   * handler can stop its work. For events it aborts only with that option.
    */
   readonly signal: AbortSignal
   /**
@@ -30,7 +30,10 @@ export interface Message<Data = unknown, HeaderValues = MessageHeaders> {
    * does not say.
    */
   readonly timeout: number | undefined
-  /** Milliseconds that are left of `timeout`, 0 if the time is over; `undefined` if the caller does not say. */
+  /**
+   * Milliseconds that are left of `timeout`, or of the handler's option `timeout` if that ends earlier; 0 if the time is
+   * over. `undefined` if there is neither, and once a stream has begun.
+   */
   readonly remaining: number | undefined
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'

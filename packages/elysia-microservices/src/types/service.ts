@@ -14,7 +14,8 @@ export interface MessageType<
   Value = unknown,
   Stream = boolean,
   Headers = unknown,
-  Errors = unknown
+  Errors = unknown,
+  Idempotent = unknown
 > {
   /** The data that callers send. */
   readonly data: Data
@@ -31,6 +32,8 @@ export interface MessageType<
   readonly headers: Headers
   /** The errors that the pattern declares, by code. */
   readonly errors: Errors
+  /** `true` if the handler may run twice; `unknown` in a contract. Has no value at run time. */
+  readonly '~idempotent'?: Idempotent
 }
 
 /** The input types of an event pattern. */
@@ -167,13 +170,15 @@ export type MessageTypeOf<
   Response,
   Annotated,
   Result,
-  Errors
+  Errors,
+  Used
 > = MessageType<
   Chosen<Data, Guards, 'data', Annotated, 'input'>,
   Chosen<Response, Guards, 'response', ValueOf<Result>, 'answer'>,
   StreamOf<Result>,
   Chosen<Headers, Guards, 'headers', unknown, 'input'>,
-  Errors
+  Errors,
+  Used extends { readonly idempotent: true } ? true : false
 >
 
 /** The type of an event pattern. */

@@ -1,5 +1,11 @@
 /** Counts the work of a server from its beginning to its end. Only a server with a limit uses this file. */
-import { type Middleware, type ReceivedMessage, tap } from '@elysia-microservices/transport/kit'
+import {
+  type Middleware,
+  overrunOf,
+  type ReceivedMessage,
+  tap,
+  whenSettled
+} from '@elysia-microservices/transport/kit'
 import type { Admission } from './admission.ts'
 
 /** Makes a middleware that tells the admission when messages begin and end. */
@@ -8,7 +14,12 @@ export function counting(admission: Admission): Middleware<ReceivedMessage> {
     let isStreaming = false
     return tap(next(message), {
       pending: () => admission.began(),
-      settled: () => admission.ended(),
+      settled() {
+        const ended = () => admission.ended()
+        const overrun = overrunOf(message)
+        if (overrun === undefined) ended()
+        else void whenSettled(overrun, ended, ended)
+      },
       streaming() {
         isStreaming = true
         admission.streamBegan()

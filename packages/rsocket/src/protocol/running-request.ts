@@ -105,7 +105,9 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
     this.#owner.wire.payload(this.streamId, flags, metadata, data)
     this.hasSent(data.length)
     // The timeout limits the wait for the first value only: a stream may pause between values as long as it likes.
+    if (this.deadline === undefined) return
     this.deadline = undefined
+    this.message.begins()
   }
 
   protected encode(value: unknown): Encoded {

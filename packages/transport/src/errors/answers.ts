@@ -31,7 +31,8 @@ export interface RpcErrorInit {
 export class RpcError extends MicroserviceError {
   override name = 'RpcError'
   readonly mayHaveRun: boolean = true
-  readonly retryable: boolean = false
+  /** Of answers, only `TIMEOUT` (the handler took too long) and those of `RejectedError` may differ the next time. */
+  readonly retryable: boolean
   /** The details for the caller; `undefined` if there are none. */
   readonly details: unknown
   /**
@@ -49,6 +50,7 @@ export class RpcError extends MicroserviceError {
     const given: RpcErrorInit = typeof init === 'string' ? { message: init } : init
     const { code = 'UNKNOWN', message = code, details, status } = given
     super(code, message)
+    this.retryable = code === 'TIMEOUT'
     this.details = details
     this.status = typeof status === 'number' ? status : numberOf(received)
     this.received = received

@@ -209,6 +209,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
     const bytes = encode(this.#codec, value)
     this.hasSent(bytes.length)
     this.sendHeld(bytes)
+    this.message?.begins()
     if (isLast) this.#caller.end()
   }
 

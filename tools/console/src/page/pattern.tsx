@@ -1,5 +1,6 @@
 /** One pattern: its schemas and hooks, and the form for calling it. */
 import type { PatternView, Schema } from '../protocol.ts'
+import { ms } from './format.ts'
 import { Trial } from './trial.tsx'
 
 export function Pattern({
@@ -10,7 +11,7 @@ export function Pattern({
   /** The service to call; `undefined` if patterns may not be called. */
   readonly trying: string | undefined
 }) {
-  const { kind, data, headers, response, errors, hooks } = view
+  const { kind, data, headers, response, errors, hooks, timeout, idempotent } = view
   return (
     <div class="pattern">
       {trying === undefined ? (
@@ -23,6 +24,8 @@ export function Pattern({
         {headers !== undefined && <SchemaText title="Headers" schema={headers} />}
         {kind === 'message' && <SchemaText title="Answer" schema={response} />}
         {errors !== undefined && <SchemaText title="Errors" schema={errors} />}
+        {timeout !== undefined && <p>Takes at most {ms(timeout)} ms</p>}
+        {idempotent && <p>May run twice</p>}
         {hooks.length > 0 && (
           <div>
             <h4>Hooks</h4>
