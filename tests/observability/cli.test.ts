@@ -54,7 +54,11 @@ describe('elysia-microservices', () => {
     .message('fails', () => {
       throw new RpcError({ code: 'NO', message: 'never', details: { why: '\u001b[31mred' } })
     })
-    .message('declares', () => 1, { errors: { FULL: {}, LATE: { status: 409 } }, timeout: 5_000, idempotent: true })
+    .message('declares', () => 1, {
+      errors: { FULL: {}, LATE: { status: 409 } },
+      timeout: 5_000,
+      idempotent: true
+    })
     .message('busy', () => {
       throw new RejectedError('busy')
     })

@@ -86,9 +86,13 @@ describe('the timeout of a handler', () => {
     const left: (number | undefined)[] = []
     const service = microservice({ transport })
       .message('hooked', () => 1, { timeout: SOON, beforeHandle: ({ signal }) => aborted(signal) })
-      .message('outer', (message): Promise<unknown> => inner.request('inner', undefined, { within: message }), {
-        timeout: 10_000
-      })
+      .message(
+        'outer',
+        (message): Promise<unknown> => inner.request('inner', undefined, { within: message }),
+        {
+          timeout: 10_000
+        }
+      )
       .message('inner', ({ timeout }) => void left.push(timeout))
     await cleanups.add(service).listen()
     const inner = cleanups.add(connect({ transport }))
