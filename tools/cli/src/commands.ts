@@ -87,7 +87,7 @@ async function types(client: UntypedStoringClient, args: Arguments, output: Outp
 /** Largest number of characters of a schema in the table. */
 const MAX_SCHEMA = 60
 
-/** What a handler says of its work: how long it may take, and whether it may run twice. */
+/** How long a handler may take, and whether it may run twice. */
 function termsText({ timeout, idempotent }: Pick<HandlerDescription, 'timeout' | 'idempotent'>): string {
   const terms = [typeof timeout === 'number' && `${timeout} ms`, idempotent === true && 'idempotent']
   return terms.filter((term) => term !== false).join(', ') || '-'

@@ -84,8 +84,8 @@ export type AsPattern<Name> = Name | ObjectOf<Name>
 /** The option of a client that depends on the type of its service. */
 export interface RepeatingOptions<Service = unknown> {
   /**
-   * Patterns whose handlers may run twice, as with the option `idempotent` of each call: if the connection is lost, their
-   * calls are made again. With the type of a service, these are the patterns that it declares so: `.message(pattern,
+   * Patterns whose handlers may run twice, as with the option `idempotent` of each call: their calls are
+   * retried when the connection is lost. With the type of a service, these are the patterns that it declares so: `.message(pattern,
    * handler, { idempotent: true })`. Default: none.
    */
   readonly idempotent?: readonly Repeatable<Service>[] | undefined
