@@ -3,11 +3,13 @@ import { connectedStore, joinedHeaders, type StoreEngine } from '@elysia-microse
 import {
   checkText,
   type DatabaseSql,
+  type TransactionOf,
   type TransactionSql,
   transactionOf
 } from '@elysia-microservices/outbox/database'
 import {
   checkPublishOptions,
+  type Delivery,
   dueOf,
   type EventStore,
   jsonCodec,
@@ -21,6 +23,7 @@ import { PostgresConnection } from './connection/postgres-connection.ts'
 import { storeEvents } from './connection/tables.ts'
 import { PostgresClientStore } from './durable/client-store.ts'
 import { PostgresServerStore } from './durable/server-store.ts'
+import { Transactions } from './durable/transactions.ts'
 import { type CheckedOptions, type PostgresOptions, postgresOptions } from './options/options.ts'
 
 /** Publishes in a transaction of the caller. */
@@ -34,17 +37,40 @@ export interface PublishingTransaction {
     data: unknown,
     options?: Pick<PublishOptions, 'id' | 'key' | 'headers' | 'at' | 'delay'>
   ): Promise<Published>
+  /**
+   * Acknowledges the event of a transactional handler in the caller's transaction: for programs whose transactions this
+   * package cannot begin, such as those of Prisma. If that is rolled back, the event comes again. A transaction of a
+   * handler that has this from `PostgresStore.transaction` is acknowledged already.
+   * @param delivery the `delivery` of the handler's message
+   * @throws {OptionError} the delivery is not that of a running transactional handler; or there is no open transaction
+   * @throws {Error} the event is acknowledged already, or another process has it: the transaction must be rolled back
+   */
+  acknowledge(delivery: Delivery | undefined): Promise<void>
 }
 
 /** Durable events in PostgreSQL. */
-export interface PostgresStore extends EventStore {
+export interface PostgresStore<Sql extends DatabaseSql = DatabaseSql> extends EventStore {
   readonly name: 'postgres'
   /**
    * Publishes in the caller's own transaction.
    * @param transaction the `sql` that postgres.js or Bun passes to the function of `begin`, or a client of `pg` that
-   * has begun a transaction
+   * has begun a transaction, or the client that Prisma passes to the function of `$transaction`
    */
   in(transaction: TransactionSql): PublishingTransaction
+  /**
+   * Runs a function of a handler with `durable: { transactional: true }` in the transaction that acknowledges its event.
+   * It is begun as read committed, and rolled back if the function fails; then the event comes again, as after any
+   * failure. There are at most as many transactions as the pool has connections, less two; others wait.
+   * @param delivery the `delivery` of the handler's message
+   * @param run gets the transaction as the driver's users do
+   * @returns the function's result, when the transaction is committed
+   * @throws {OptionError} the delivery is not that of a running transactional handler, or has a transaction already
+   * @throws the error of the function, or of the database
+   */
+  transaction<Result>(
+    delivery: Delivery | undefined,
+    run: (transaction: TransactionOf<Sql>) => PromiseLike<Result> | Result
+  ): Promise<Result>
 }
 
 /**
@@ -64,21 +90,24 @@ export interface PostgresStore extends EventStore {
  *   .listen()
  * ```
  */
-export function postgres<Sql extends DatabaseSql>(options: PostgresOptions<Sql>): PostgresStore {
+export function postgres<Sql extends DatabaseSql>(options: PostgresOptions<Sql>): PostgresStore<Sql> {
   const checked = postgresOptions(options)
+  const transactions = new Transactions(options.sql, checked.schema)
   const store = connectedStore<PostgresConnection>({
     name: 'postgres',
-    stores: { ...STORES_EVERYTHING, future: true },
+    stores: { ...STORES_EVERYTHING, future: true, transactions: true },
     engine: () => engineOf(checked),
-    serverStore: (context) => new PostgresServerStore(checked, context),
+    serverStore: (context) => new PostgresServerStore(checked, transactions, context),
     clientStore: (init) => new PostgresClientStore(init, checked.duplicateWindow)
   })
   return {
     ...store,
     name: 'postgres',
     in: (transaction) => ({
-      publish: (pattern, data, given = {}) => publishIn(transaction, checked, pattern, data, given)
-    })
+      publish: (pattern, data, given = {}) => publishIn(transaction, checked, pattern, data, given),
+      acknowledge: (delivery) => transactions.acknowledge(transaction, delivery)
+    }),
+    transaction: (delivery, run) => transactions.transaction(delivery, run)
   }
 }
 

@@ -136,7 +136,7 @@ describe('the log in PostgreSQL', () => {
     const { lost } = await tables.turn(
       'dead',
       60_000,
-      [{ batch, left: [], back: [], dead: [], over: [] }],
+      [{ batch, left: [], back: [], dead: [], discarded: [], over: [] }],
       [],
       [],
       false
@@ -181,7 +181,7 @@ describe('the log in PostgreSQL', () => {
     const dead = { ...a, reason: 'no' }
     const back = { ...b, attempt: 0, lock: 'k', delay: 0 }
     const left = { ...c, attempt: 0, lock: 'k' }
-    const settled = [{ batch: a.batch, left: [left], back: [back], dead: [dead], over: [] }]
+    const settled = [{ batch: a.batch, left: [left], back: [back], dead: [dead], discarded: [], over: [] }]
     // The process hears nothing of this turn, which has taken two events.
     const lost = await tables.turn('p', 60_000, settled, [a.batch], [{ id, most: 2 }], false)
     assert.deepEqual(idsOf(lost.taken), ['b', 'd'])

@@ -25,6 +25,7 @@ const TRAITS: StoringTraits = {
     positions: false,
     delays: true,
     future: false,
+    transactions: false,
     wildcards: true,
     browses: false,
     start: ['new']

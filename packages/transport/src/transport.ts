@@ -22,6 +22,8 @@ export interface StoreTraits {
   readonly delays: boolean
   /** The store keeps events until their time comes (`at`, `delay`). */
   readonly future: boolean
+  /** A handler may write in the transaction that acknowledges its event (`durable.transactional`). */
+  readonly transactions: boolean
   /** Durable handlers may have wildcards in their patterns. */
   readonly wildcards: boolean
   /** Dead letters can be listed, read and deleted one by one. */
@@ -36,6 +38,7 @@ export const STORES_EVERYTHING: StoreTraits = {
   positions: true,
   delays: true,
   future: false,
+  transactions: false,
   wildcards: true,
   browses: true,
   start: ['new', 'all', 'since', 'after']
@@ -208,6 +211,8 @@ export interface ServerTransport {
   stats(): TransportStats
   /** Whether the server stores events, for durable handlers. Default: false. */
   readonly isDurable?: boolean
+  /** Whether a handler may write in the transaction that acknowledges its event. Default: false. */
+  readonly hasTransactions?: boolean
   /**
    * Shares the address of this transport among several processes of one service. `undefined`: each process starts its
    * own server, as with an engine.

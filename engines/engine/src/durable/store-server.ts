@@ -20,6 +20,7 @@ const AGAIN = { minDelay: 500, maxDelay: 10_000 }
 export class ConnectedStoreServer<Connection extends StoreConnection> implements ServerTransport {
   readonly name: string
   readonly isDurable = true
+  readonly hasTransactions: boolean
   readonly sharing?: NonNullable<ServerTransport['sharing']>
   readonly #parts: StoreParts<Connection>
   readonly #engine: StoreEngine<Connection>
@@ -31,6 +32,7 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
 
   constructor(parts: StoreParts<Connection>, context: ServerContext) {
     this.name = parts.name
+    this.hasTransactions = parts.stores.transactions
     this.#parts = parts
     this.#engine = parts.engine(context)
     this.#context = context

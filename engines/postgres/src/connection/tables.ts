@@ -51,6 +51,8 @@ export interface Settling {
     delay: number
   }[]
   readonly dead: readonly object[]
+  /** Events of a claimed batch that are done without an acknowledgement in a transaction. */
+  readonly discarded: readonly { position: string; letter: string }[]
   /** Dead letters that were given back, and are done. */
   readonly over: readonly string[]
 }
@@ -59,6 +61,8 @@ export interface Settling {
 export interface Wanted {
   readonly id: number
   readonly most: number
+  /** Its events are acknowledged in transactions. */
+  readonly claims?: true
 }
 
 export interface Turn {
@@ -93,6 +97,31 @@ export async function storeEvents(
     position: place === null ? undefined : String(place),
     isDuplicate: is_duplicate === true
   }))
+}
+
+/**
+ * Acknowledges an event over a connection, which is in a transaction.
+ * @returns false: it is acknowledged already, or another process has it; the transaction can only be rolled back
+ */
+export async function acknowledgeEvent(
+  connection: Connection,
+  schema: string,
+  { batch, position, letter }: Pick<TakenRow, 'batch' | 'position' | 'letter'>
+): Promise<boolean> {
+  try {
+    await connection.query(
+      inSchema(
+        'select "elysia_microservices".acknowledge($1::text::bigint, $2::text::bigint, $3::text::bigint)::text',
+        schema
+      ),
+      [batch, position, letter]
+    )
+    return true
+  } catch (error) {
+    const { code, errno } = Object(error) as Record<string, unknown>
+    if (code === 'EM001' || errno === 'EM001') return false
+    throw error
+  }
 }
 
 /** The tables of one schema. */

@@ -9,6 +9,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { OverTables, takenRow } from '../testing/fake-tables.ts'
 import { PostgresConsumer } from './consumer.ts'
+import { Transactions } from './transactions.ts'
 
 /** A handler that runs until the test says how it ends, over tables that have these events for it. */
 class Handler {
@@ -30,6 +31,7 @@ class Handler {
       init as unknown as ConsumerInit,
       over.options,
       over.turns,
+      new Transactions(over.options.sql, over.options.schema),
       over.clock
     )
   }

@@ -6,8 +6,10 @@ import {
   storedMessage,
   whyTooOld
 } from '@elysia-microservices/engine'
+import type { DatabaseSql } from '@elysia-microservices/outbox/database'
 import {
   type Clock,
+  type Delivery,
   type DurableFigures,
   DurableWorker,
   hasWildcards,
@@ -19,12 +21,14 @@ import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import type { TakenEvent } from './event.ts'
 import { matcherOf, startOf } from './groups.ts'
+import type { Transactions } from './transactions.ts'
 import type { Taker, Turns } from './turns.ts'
 
 /** Receives the events of one group for one pattern. */
 export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   readonly #init: ConsumerInit
   readonly #turns: Turns
+  readonly #transactions: Transactions<DatabaseSql>
   readonly #worker: DurableWorker<TakenEvent>
   /** Events that this process still owns. */
   readonly #held = new Set<TakenEvent>()
@@ -33,9 +37,18 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   #isPaused = false
   #redeliveries = 0
 
-  constructor(init: ConsumerInit, options: CheckedOptions, turns: Turns, clock: Clock = systemClock) {
+  /** @throws {OptionError} the handler is transactional, and the pool has no connection for it */
+  constructor(
+    init: ConsumerInit,
+    options: CheckedOptions,
+    turns: Turns,
+    transactions: Transactions<DatabaseSql>,
+    clock: Clock = systemClock
+  ) {
     this.#init = init
     this.#turns = turns
+    this.#transactions = transactions
+    if (this.isTransactional) transactions.check(init.pattern)
     const { route, logger } = init
     this.#worker = new DurableWorker<TakenEvent>(
       route.durable,
@@ -43,7 +56,7 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
         run: (event) => this.#run(event),
         isOurs: (event) => this.#held.has(event) && turns.owns(event),
         letGo: (event) => this.#giveBack(event, 0),
-        acknowledge: (event) => this.#settle(event, 'done'),
+        acknowledge: (event) => this.#acknowledge(event),
         whyNotLater: ({ publishedAt, isFree }, delay) =>
           isFree ? undefined : whyTooOld(publishedAt, options.maxAge, delay, clock.now()),
         retry: (event, delay) => this.#giveBack(event, delay),
@@ -65,6 +78,10 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
 
   get isOrdered(): boolean {
     return this.#init.route.durable.ordered
+  }
+
+  get isTransactional(): boolean {
+    return this.#init.route.durable.transactional
   }
 
   get figures(): DurableFigures {
@@ -140,8 +157,15 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
 
   #run(event: TakenEvent): void | Promise<void> {
     event.hasBegun = true
-    const { dispatcher, group, via } = this.#init
-    return dispatcher.event(storedMessage('postgres', event, event.row.body, group, via))
+    const { dispatcher, group, via, logger } = this.#init
+    const message = storedMessage('postgres', event, event.row.body, group, via)
+    if (!this.isTransactional) return dispatcher.event(message)
+    const delivery = message.delivery as Delivery
+    return this.#transactions.around(delivery, event, logger, () => dispatcher.event(message))
+  }
+
+  #acknowledge(event: TakenEvent): void {
+    this.#settle(event, this.isTransactional && !event.isAcknowledged ? 'discarded' : 'done')
   }
 
   #settle(event: TakenEvent, fate: Parameters<Turns['settle']>[1]): boolean {

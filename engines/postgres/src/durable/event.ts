@@ -23,6 +23,8 @@ export class TakenEvent implements HeldEvent, StoredEvent {
   attempt: number
   /** The run of this attempt has begun. */
   hasBegun = false
+  /** Its transactional handler has acknowledged it, in a transaction that may have been rolled back. */
+  isAcknowledged = false
 
   constructor(row: TakenRow, batch: Batch, isOrdered: boolean) {
     this.row = row

@@ -8,6 +8,7 @@ import type { Taker } from './turns.ts'
 /** A handler that takes what it gets. */
 class Hands implements Taker {
   readonly pattern = 'p'
+  readonly isTransactional = false
   readonly got: TakenEvent[] = []
   readonly gone: TakenEvent[] = []
   figures: unknown
@@ -81,6 +82,7 @@ describe('a turn', () => {
         left: [{ position: '3', letter: '0', attempt: 0, lock: null }],
         back: [{ position: '2', letter: '0', attempt: 1, lock: null, delay: 500 }],
         dead: [],
+        discarded: [],
         over: []
       }
     ])
@@ -90,8 +92,10 @@ describe('a turn', () => {
     const { pattern, published, id, key, headers, body } = dead.row
     assert.deepEqual(over.written, [
       {
-        ...{ batch: '7', left: [], back: [], over: [] },
-        dead: [{ position: '3', pattern, published, id, key, headers, body, reason: 'no', attempt: 1 }]
+        ...{ batch: '7', left: [], back: [], discarded: [], over: [] },
+        dead: [
+          { position: '3', letter: '0', pattern, published, id, key, headers, body, reason: 'no', attempt: 1 }
+        ]
       }
     ])
   })

@@ -38,6 +38,8 @@ export interface Taker {
   readonly groupId: number
   readonly pattern: string
   readonly isOrdered: boolean
+  /** Its handler acknowledges events in transactions. */
+  readonly isTransactional: boolean
   /** Number of further events that it can begin now. */
   readonly room: number
   deliver(events: readonly TakenEvent[]): void
@@ -46,7 +48,7 @@ export interface Taker {
   setFigures(lag: number, isPaused: boolean): void
 }
 
-type Fate = 'done' | { readonly delay: number } | { readonly reason: string }
+type Fate = 'done' | 'discarded' | { readonly delay: number } | { readonly reason: string }
 
 /** The turns of one service. */
 export class Turns {
@@ -186,7 +188,11 @@ export class Turns {
   ): Promise<Turn> {
     const wanted = [...this.#takers.values()]
       .filter(({ room }) => room > 0 || mayRest)
-      .map(({ groupId, room }) => ({ id: groupId, most: Math.max(0, room) }))
+      .map(({ groupId, room, isTransactional }) => ({
+        id: groupId,
+        most: Math.max(0, room),
+        ...(isTransactional && { claims: true as const })
+      }))
       // In one order in all processes, or two of them could wait for each other.
       .sort((one, other) => one.id - other.id)
     const known = [...this.#batches.keys()]
@@ -223,7 +229,7 @@ export class Turns {
   }
 
   #vanished(event: TakenEvent, { pattern }: Taker): void {
-    this.settle(event, 'done')
+    this.settle(event, 'discarded')
     quietLog(this.#logger).error(
       'vanished',
       `An event '${shown(pattern)}' that was not handled was deleted, because it was older than maxAge`
@@ -310,18 +316,30 @@ function settlings(fates: readonly (readonly [TakenEvent, Fate])[]): Settling[] 
   for (const [event, fate] of fates) {
     const { batch, row, attempt, begun, lock } = event
     if (batch.isLost) continue
-    const one = batches.get(batch) ?? { batch: [], left: [], back: [], dead: [], over: [] }
+    const one = batches.get(batch) ?? { batch: [], left: [], back: [], dead: [], discarded: [], over: [] }
     batches.set(batch, one)
     const { position, letter } = row
     if (typeof fate === 'object' && 'delay' in fate)
       one.back.push({ position, letter, attempt: begun, lock, delay: fate.delay })
     else if (letter !== '0') one.over.push(letter)
+    if (fate === 'discarded') one.discarded.push({ position, letter })
     if (typeof fate === 'object' && 'reason' in fate) {
       const { pattern, published, id, key, headers, body } = row
-      one.dead.push({ position, pattern, published, id, key, headers, body, reason: fate.reason, attempt })
+      one.dead.push({
+        position,
+        letter,
+        pattern,
+        published,
+        id,
+        key,
+        headers,
+        body,
+        reason: fate.reason,
+        attempt
+      })
     }
   }
-  return [...batches].map(([batch, { back, dead, over }]) => ({
+  return [...batches].map(([batch, { back, dead, discarded, over }]) => ({
     batch: batch.id,
     left: [...batch.left].map(({ row: { position, letter }, begun, lock }) => ({
       position,
@@ -331,6 +349,7 @@ function settlings(fates: readonly (readonly [TakenEvent, Fate])[]): Settling[] 
     })),
     back: back as Settling['back'],
     dead: dead as Settling['dead'],
+    discarded: discarded as Settling['discarded'],
     over: over as Settling['over']
   }))
 }

@@ -304,6 +304,16 @@ describe('what cannot be durable is refused', () => {
     return true
   }
 
+  it('in a transaction, over a store that has none', async () => {
+    for (const place of [{ transport: memory() }, { transport: tcp({ port: 0 }), store: memory() }])
+      await assert.rejects(
+        microservice({ ...place, name: 's' })
+          .event('e', () => {}, { durable: { transactional: true } })
+          .listen(),
+        refused('transactional', /'e' is transactional, and memory cannot acknowledge.*postgres\(\{ sql \}\)/)
+      )
+  })
+
   it('on a transport that stores nothing, at the start', async () => {
     const service = microservice({ transport: tcp({ port: 0 }), name: 's' }).event('e', () => {}, {
       durable: true

@@ -13,6 +13,7 @@ import {
   pgConnection,
   pgDatabase
 } from './node-postgres.ts'
+import { isPrisma, isPrismaClient, type PrismaTransaction, prismaConnection } from './prisma.ts'
 import { reachable } from './reachable.ts'
 import {
   isTagged,
@@ -23,8 +24,11 @@ import {
   taggedDatabase
 } from './tagged.ts'
 
-/** A transaction: the `sql` that postgres.js or Bun passes to the function of `begin`, or a client of `pg`. */
-export type TransactionSql = TaggedConnection | PgClient
+/**
+ * A transaction: the `sql` that postgres.js or Bun passes to the function of `begin`, a client of `pg`, or the client
+ * that Prisma passes to the function of `$transaction`.
+ */
+export type TransactionSql = TaggedConnection | PgClient | PrismaTransaction
 
 /** A database: the `sql` of postgres.js or of Bun, or a pool of `pg`. */
 export type DatabaseSql = TaggedSql | PgPool
@@ -52,6 +56,13 @@ export function transactionOf(sql: TransactionSql): Connection {
       'sql',
       'sql is not in a transaction, so the event would not be part of a transaction; ' +
         'pass the sql that sql.begin() passes to its function: sql.begin((tx) => outbox(tx).publish(…))'
+    )
+  }
+  if (isPrisma(sql)) {
+    if (!isPrismaClient(sql)) return prismaConnection(sql)
+    throw new OptionError(
+      'sql',
+      'sql is a client of Prisma without a transaction; pass the client that prisma.$transaction(async (tx) => …) passes to its function'
     )
   }
   if (!isPg(sql)) throw expected('a transaction', sql)

@@ -61,6 +61,11 @@ export interface DurableOptions {
    */
   readonly start?: DurableStart | undefined
   /**
+   * The handler writes in the transaction that acknowledges its event, `store.transaction(delivery, …)`: both happen, or
+   * neither. Needs a store in a database, `postgres()` or `sqlite()`. Default: false.
+   */
+  readonly transactional?: boolean | undefined
+  /**
    * The event recurs: the group of the handler gets it at these times, once for all its processes. Its data is
    * `{ due }`, the time as text. Needs a store that keeps events until a time, and the package `croner`. Default: the
    * event comes only when it is published.
@@ -76,6 +81,7 @@ export interface DurableSettings {
   /** The group of the handler; `undefined`: the name of the service. */
   readonly group: string | undefined
   readonly start: DurableStart
+  readonly transactional: boolean
   /** The rule by which the event recurs; `undefined`: it does not recur. */
   readonly every: Recurrence | undefined
 }
@@ -100,6 +106,7 @@ export const DURABLE_OPTIONS = {
   ordered: { byDefault: false, check: mustBeBoolean },
   group: { check: checkOwnGroup },
   start: { byDefault: 'new', check: checkStart },
+  transactional: { byDefault: false, check: mustBeBoolean },
   every: { check: checkRecurrence }
 } as const satisfies OptionTable<DurableOptions>
 

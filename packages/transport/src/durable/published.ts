@@ -5,6 +5,7 @@ import type { Dispatcher, Route } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
+import type { ServerTransport } from '../transport.ts'
 import { type GROUPS, isForOthers } from './directed.ts'
 import { checkTime, type EventTime, type FutureEvents } from './future.ts'
 import { type DurableSettings, groupOf } from './options.ts'
@@ -159,15 +160,26 @@ export function dispatcherFor(server: { readonly isDurable?: boolean }, dispatch
 }
 
 /**
- * Refuses durable handlers if no transport of the service stores events.
- * @throws {OptionError} no transport stores events
+ * Refuses durable handlers if no transport of the service stores events, and transactional ones if one of those that do
+ * has no transactions.
+ * @throws {OptionError} no transport stores events, or one cannot acknowledge in a transaction
  */
 export function checkDurable(
   dispatcher: Pick<Dispatcher, 'routes'>,
-  transports: readonly { readonly name: string; readonly isDurable?: boolean }[]
+  transports: readonly Pick<ServerTransport, 'name' | 'isDurable' | 'hasTransactions'>[]
 ): void {
-  const [first] = durableRoutes(dispatcher)
-  if (first === undefined || transports.some(({ isDurable }) => isDurable === true)) return
+  const durable = durableRoutes(dispatcher)
+  const [first] = durable
+  if (first === undefined) return
+  const stores = transports.filter(({ isDurable }) => isDurable === true)
+  const without = stores.find(({ hasTransactions }) => hasTransactions !== true)
+  const transactional = durable.find(({ durable }) => durable.transactional)
+  if (transactional !== undefined && without !== undefined)
+    throw new OptionError(
+      'options.durable.transactional',
+      `The handler of '${transactional.route}' is transactional, and ${without.name} cannot acknowledge an event in the transaction of a database; keep its events in the database of the handler: options.store is postgres({ sql }) or sqlite(file)`
+    )
+  if (stores.length > 0) return
   const names = transports.map(({ name }) => name).join(', ')
   throw new OptionError(
     'options.durable',

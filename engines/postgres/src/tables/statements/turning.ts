@@ -1,0 +1,54 @@
+/** The turns of a process. */
+export const TURNING = `
+-- One turn of a process: what is settled is written, and events are taken for the handlers that have room. 'known' are
+-- the batches of which the process knows.
+create function "elysia_microservices".turn(
+  owner text, lease integer, settled json, known json, wanted json, will_sleep boolean
+) returns json language plpgsql as $$
+declare
+  lost json;
+  taken json;
+  dead text;
+  next timestamptz;
+begin
+  perform "elysia_microservices".advance();
+  perform "elysia_microservices".fire(500);
+  insert into "elysia_microservices".process as p (id, seen, asleep) values (owner, clock_timestamp(), will_sleep)
+    on conflict (id) do update set seen = excluded.seen, asleep = excluded.asleep
+    where p.seen < clock_timestamp() - lease * interval '0.25 millisecond' or p.asleep <> excluded.asleep;
+  for dead in
+    select id from "elysia_microservices".process
+      where seen < clock_timestamp() - lease * interval '1 millisecond' for update skip locked
+  loop
+    perform "elysia_microservices".free_batches(
+      array(select id from "elysia_microservices".batch where process = dead), true);
+    delete from "elysia_microservices".process where id = dead
+      and not exists (select from "elysia_microservices".batch where process = dead);
+  end loop;
+  select json_agg(batch) into lost from "elysia_microservices".settle_events(owner, settled) as batch;
+  -- A turn whose answer was lost has taken these: they have not begun.
+  perform "elysia_microservices".free_batches(array(select id from "elysia_microservices".batch where process = owner
+    and id <> all (array(select value::bigint from json_array_elements_text(known)))), false);
+  select json_agg(event) into taken
+    from json_to_recordset(wanted) as w (id integer, most integer, claims boolean),
+      lateral "elysia_microservices".take_events(w.id, w.most, owner, w.claims is true) as event
+    where "elysia_microservices".has_more(w.id);
+  if will_sleep then
+    select least((select min(due) from "elysia_microservices".later), (
+      select min(due) from json_to_recordset(wanted) as w (id integer), lateral (
+        select due from "elysia_microservices".pending as p where p.grp = w.id and p.due > clock_timestamp()
+          order by due limit 1) as d)) into next;
+  end if;
+  return json_build_object('lost', coalesce(lost, '[]'), 'taken', coalesce(taken, '[]'),
+    'next', ceil(extract(epoch from next - clock_timestamp()) * 1000));
+end
+$$;
+
+-- A process has ended: what it had is taken by others.
+create function "elysia_microservices".leave(owner text) returns void language plpgsql as $$
+begin
+  update "elysia_microservices".process set seen = '-infinity', asleep = false where id = owner;
+  perform "elysia_microservices".wake_handlers();
+end
+$$;
+`
