@@ -5,7 +5,6 @@ import type { Dispatcher, Route } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
-import type { ServerTransport } from '../transport.ts'
 import { type GROUPS, isForOthers } from './directed.ts'
 import { checkTime, type EventTime, type FutureEvents } from './future.ts'
 import { type DurableSettings, groupOf } from './options.ts'
@@ -166,7 +165,11 @@ export function dispatcherFor(server: { readonly isDurable?: boolean }, dispatch
  */
 export function checkDurable(
   dispatcher: Pick<Dispatcher, 'routes'>,
-  transports: readonly Pick<ServerTransport, 'name' | 'isDurable' | 'hasTransactions'>[]
+  transports: readonly {
+    readonly name: string
+    readonly isDurable?: boolean
+    readonly hasTransactions?: boolean
+  }[]
 ): void {
   const durable = durableRoutes(dispatcher)
   const [first] = durable
