@@ -1,7 +1,7 @@
 /** Sends a program SIGTERM, and measures the time until its process has ended. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { freePort, Log, within } from '@elysia-microservices/test-support'
+import { DENO, freePort, Log, within } from '@elysia-microservices/test-support'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { bun, programFile, rootFolder, testsFolder, underBun } from '../workspace.ts'
@@ -110,7 +110,7 @@ function commandOf(runtime: Runtime): readonly string[] {
   if (runtime === 'Bun') return [bun]
   if (runtime === 'Node') return [underBun ? 'node' : process.execPath]
   // Elysia's adapter uses SO_REUSEPORT, which Deno only has with a flag.
-  return [`${rootFolder}node_modules/.bin/deno`, 'run', '-A', '--no-check', '--unstable-net']
+  return [DENO, 'run', '-A', '--no-check', '--unstable-net']
 }
 
 /** The page with the table of the times until processes end. */

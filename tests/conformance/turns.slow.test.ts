@@ -8,19 +8,18 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
-import { isMissing, isOnPush, until } from '@elysia-microservices/test-support'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import { TRANSPORTS } from '../calls/transports.ts'
-import { programFile, testsFolder, underBun } from '../workspace.ts'
-import { casesOf } from './turns/cases.ts'
+import { programFile, testsFolder } from '../workspace.ts'
+import { areShared, casesOf } from './turns/cases.ts'
 
 /**
  * The transports whose code differs. All engines share the code of the last two. On a push, Node tries those with sockets
  * of its own: the others run the same code there as on Bun.
  */
-const NAMES =
-  isOnPush && !underBun
-    ? ['RSocket', 'WebSocket']
-    : ['memory()', 'RSocket', 'WebSocket', "Nest's wire", 'NATS', 'Hub']
+const NAMES = areShared
+  ? ['RSocket', 'WebSocket']
+  : ['memory()', 'RSocket', 'WebSocket', "Nest's wire", 'NATS', 'Hub']
 /** Milliseconds without another result after which a process counts as frozen. */
 const PATIENCE = 90_000
 

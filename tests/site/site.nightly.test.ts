@@ -24,10 +24,8 @@ interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>
 }
 
-/** Builds the site, or takes it from the cache if nothing has changed. */
 async function build(): Promise<void> {
-  const turbo = join(rootFolder, 'node_modules/.bin/turbo')
-  await promisify(execFile)(turbo, ['run', 'docs', '--output-logs=errors-only'], { cwd: rootFolder })
+  await promisify(execFile)('npm', ['run', 'docs'], { cwd: rootFolder, maxBuffer: 64 * 1024 * 1024 })
 }
 
 /** The page of a document; `undefined`: there is none. */

@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { isMissing } from '@elysia-microservices/test-support'
+import { DENO, isMissing, newestNode } from '@elysia-microservices/test-support'
 import { websocket } from '@elysia-microservices/websocket'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { bundled } from '../support/bundled.ts'
 import { listen, newApp } from '../support/http-app.ts'
-import { bun, rootFolder } from '../workspace.ts'
+import { bun } from '../workspace.ts'
 import { EXPECTED, newService } from './edge-service.ts'
 
 const service = newService()
@@ -22,8 +22,8 @@ const service = newService()
 /** The programs of these runtimes, with their arguments. */
 const PROGRAMS = [
   ['Bun', [bun]],
-  ['Deno', [path.join(rootFolder, 'node_modules/.bin/deno'), 'run', '--allow-net']],
-  ['the newest Node LTS', [path.join(rootFolder, 'tools/runtimes/node_modules/.bin/node')]]
+  ['Deno', [DENO, 'run', '--allow-net']],
+  ['the newest Node LTS', [newestNode()]]
 ] as const
 
 const SAYS = `import { outcome } from './edge.ts'`

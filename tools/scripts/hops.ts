@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { oldestNode } from '@elysia-microservices/test-support'
 import { decode, type SourceMapMappings } from '@jridgewell/sourcemap-codec'
 import { spawnSync } from 'bun'
 
@@ -74,9 +75,8 @@ class Bundle {
 }
 
 function hopsOf(way: string): Hop[] {
-  const node = join(ROOT, 'node_modules/.bin/node')
   const program = join(ROOT, 'tests/dist/hops/calls.js')
-  const { stdout, stderr, exitCode } = spawnSync([node, program, way], { cwd: ROOT })
+  const { stdout, stderr, exitCode } = spawnSync([oldestNode(), program, way], { cwd: ROOT })
   if (exitCode !== 0) throw new Error(`${way}: ${stderr.toString()}`)
   const { calls, result } = JSON.parse(stdout.toString()) as Coverage
   return result

@@ -1,6 +1,6 @@
 /** The jobs of each gate: `check`, `test` and `nightly`. */
-import { existsSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
+import { DENO, newestNode, oldestNode } from '@elysia-microservices/test-support'
 import { spawnSync } from 'bun'
 import type { Job } from './run-jobs.ts'
 import { compiled, dependsOnRuntime, type Gate, runsOnNode, type Suite, suitesOf } from './test-files.ts'
@@ -27,28 +27,34 @@ const BUN_ONLY = new Map([
 const LONGEST = [
   'system/engines',
   'system/websocket',
+  'unit/engine',
+  'unit/outbox',
+  'unit/postgres',
+  'unit/kafka',
+  'unit/sqlite',
+  'system/redis',
   'system/packages',
   'examples/bench',
-  'unit/engine',
   'system/hostile-code',
-  'unit/outbox',
-  'system/types',
+  'system/workers',
   'system/conformance',
+  'system/types',
+  'system/apps',
   'system/docs',
   'system/lives',
-  'unit/websocket',
-  'system/workers',
-  'system/apps',
+  'unit/nats',
   'system/dev',
+  'unit/websocket',
   'unit/elysia-microservices',
+  'unit/engine-tests',
   'system/durable',
   'system/calls',
-  'unit/transport',
   'system/nats',
-  'system/redis',
+  'unit/tcp',
+  'unit/rsocket',
+  'unit/transport',
   'system/observability',
   'system/faults',
-  'unit/tcp',
   'examples/shop'
 ]
 /** Settings with which randomised tests try more cases or repeat more often at night. */
@@ -81,9 +87,13 @@ const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['unit/redis', 'bun']
 ])
 const MINUTES_OF_MUTANTS = 20
-const NODE = nodeOf('.')
-const NODE_LTS = nodeOf('tools/runtimes')
-const DENO = resolve('node_modules/.bin/deno')
+const NODE = oldestNode()
+const IS_ON_PATH = NODE === 'node'
+/** The Node that tests start by its name is the oldest one, too. */
+const OLDEST_NODE_FIRST = IS_ON_PATH ? {} : { PATH: `${dirname(NODE)}:${process.env['PATH']}` }
+/** Jobs of a push that start Deno or the newest Node LTS. */
+const ON_OTHER_RUNTIMES = /\/(node-lts|deno)\/|^system\/\w+\/(apps|websocket)$/
+const NEEDS_SITE = /^system\/bun\/(site|types)$/
 const FEWER_TRIES = ['--preload', resolve('tools/scripts/fewer-tries.ts')]
 const RUNNER = resolve('tools/scripts/node-tests.mjs')
 
@@ -92,6 +102,21 @@ export const BUILD: Job = {
   name: 'build',
   command: ['turbo', 'run', 'build', 'typecheck', '--continue=always', '--output-logs=errors-only'],
   env: { TURBO_TELEMETRY_DISABLED: '1' }
+}
+
+/** Installs the runtimes that tests start beside Bun and the Node of this machine. */
+const RUNTIMES: Job = { name: 'runtimes', command: ['bun', 'tools/scripts/install.ts', 'tools/runtimes'] }
+
+/** Installs what makes the site, which brings the compiler that reads the public API, too; checks the site's types. */
+const SITE: Job = {
+  name: 'site',
+  command: ['sh', '-c', 'bun tools/scripts/install.ts tools/site && tsc -p tools/site/tsconfig.json']
+}
+
+/** Puts installations first, if a job comes after them. */
+export function withInstallations(jobs: readonly Job[]): readonly Job[] {
+  const needed = [RUNTIMES, SITE].filter(({ name }) => jobs.some(({ after }) => after === name))
+  return [...needed, ...jobs]
 }
 
 /** In `check` tests read the sources of all packages, so that only types are checked, of what has changed. */
@@ -143,21 +168,21 @@ export function jobsOf(gate: Gate): Job[] {
       ...otherRuntimes(gate, onNode)
     )
   // Tests ask for the gate: see `tools/test-support/src/gate.ts`.
-  const env = { GATE: gate, ...(gate === 'nightly' && AT_NIGHT) }
+  const env = { GATE: gate, ...(gate === 'nightly' && AT_NIGHT), ...(gate !== 'check' && OLDEST_NODE_FIRST) }
   const tests = jobs
     .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
     // At night a suite includes its long tests.
     .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
+    .map((job) => ({ ...job, ...after(gate, job) }))
   return [lintOf(gate), ...(gate === 'check' ? TYPES : []), ...tests]
 }
 
-/**
- * The path of the Node that npm has installed in a folder. The registry has no Node for some platforms; there it is the
- * Node on the PATH.
- */
-function nodeOf(folder: string): string {
-  const installed = resolve(folder, 'node_modules/.bin/node')
-  return existsSync(installed) ? installed : 'node'
+/** The installation that a job needs. */
+function after(gate: Gate, { name }: Job): Pick<Job, 'after'> {
+  if (gate === 'check') return {}
+  if (NEEDS_SITE.test(name)) return { after: SITE.name }
+  const startsRuntimes = gate === 'nightly' || !IS_ON_PATH || ON_OTHER_RUNTIMES.test(name)
+  return startsRuntimes ? { after: RUNTIMES.name } : {}
 }
 
 /** The position of a suite in the order of jobs: suites in `LONGEST` first, then suites with many files. */
@@ -218,7 +243,7 @@ function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: 
     .map((suite) => onlyFiles(suite, (file) => atNight || dependsOnRuntime(file)))
     .filter(({ files }) => files.length > 0)
     .flatMap((suite) => [
-      { suite, job: underNode(suite, 'node-lts', NODE_LTS) },
+      { suite, job: underNode(suite, 'node-lts', newestNode()) },
       { suite, job: underDeno(suite) }
     ])
 }

@@ -1,5 +1,6 @@
 /** Runs commands in parallel and shows their progress. The output of a command is shown only if the command fails. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 import { sleep, spawn } from 'bun'
 import { type Counts, countsIn, failedTests, withoutPassed } from './counts.ts'
 
@@ -11,6 +12,8 @@ export interface Job {
   /** The folder as a path from the root of the repository. Default: the root. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string>>
+  /** The name of a job that must have ended, if it is among those that run. */
+  readonly after?: string
   /** Whether the command runs tests and prints how many. If not, it counts as one test. */
   readonly hasTests?: boolean
   /** Whether the output is shown even if the command succeeds. */
@@ -22,6 +25,10 @@ export interface Job {
 const LIMIT = 600
 /** Milliseconds that a command has to clean up after SIGTERM. */
 const MOMENT = 5_000
+/** Milliseconds between two looks at the processors. */
+const LOOK = 1_000
+/** A share of the processors' time. If more of it is idle, the running jobs wait, and one more is started. */
+const IDLE = 0.3
 /** The folder in which the whole output of each job is kept. */
 const OUTPUTS = '.results'
 /** How many characters from the end of a failed job's output are shown. */
@@ -46,24 +53,60 @@ function endGroup(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Starts jobs in their order, several at a time.
+ * Starts jobs in their order: some at a time, and one more whenever those that run leave the processors idle.
  * @param again the command that repeats a job, by its name
  * @returns the counts of each job, by its name
  */
 export async function runJobs(
   jobs: readonly Job[],
-  atATime: number,
+  { atATime, atMost }: { readonly atATime: number; readonly atMost: number },
   again: (name: string) => string
 ): Promise<Map<string, Counts>> {
   mkdirSync(OUTPUTS, { recursive: true })
   const left = [...jobs]
   const counted = new Map<string, Counts>()
-  const work = async () => {
-    for (let job = left.shift(); job !== undefined; job = left.shift())
-      counted.set(job.name, await run(job, () => `${counted.size + 1}/${jobs.length}`, again))
+  const work = new Set<Promise<void>>()
+  const start = () => {
+    const isHeld = ({ after }: Job) =>
+      jobs.some(({ name }) => name === after) && !counted.has(after as string)
+    const next = left.findIndex((job) => !isHeld(job))
+    const [job] = next === -1 ? [] : left.splice(next, 1)
+    if (job === undefined) return false
+    const done = run(job, () => `${counted.size + 1}/${jobs.length}`, again).then((counts) => {
+      counted.set(job.name, counts)
+      work.delete(done)
+      fill()
+    })
+    work.add(done)
+    return true
   }
-  await Promise.all(Array.from({ length: atATime }, work))
+  const fill = () => {
+    while (work.size < atATime && start());
+  }
+  const idleShare = idleShares()
+  const timer = setInterval(() => {
+    if (idleShare() > IDLE && work.size < atMost) start()
+  }, LOOK)
+  fill()
+  while (work.size > 0) await Promise.race(work)
+  clearInterval(timer)
   return counted
+}
+
+/** A function that says how much of the processors' time was idle since it was called last. */
+function idleShares(): () => number {
+  const now = () => {
+    const times = cpus().map(({ times }) => times)
+    const idle = times.reduce((sum, { idle }) => sum + idle, 0)
+    return { idle, all: times.reduce((sum, { user, nice, sys, irq }) => sum + user + nice + sys + irq, idle) }
+  }
+  let before = now()
+  return () => {
+    const { idle, all } = now()
+    const share = (idle - before.idle) / Math.max(1, all - before.all)
+    before = { idle, all }
+    return share
+  }
 }
 
 async function run(job: Job, place: () => string, again: (name: string) => string): Promise<Counts> {

@@ -104,6 +104,8 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
     /^tests\/dev\/(dev|engines|page|runtimes|traces)\./,
     'engines, the page and services are processes of their own; tests/dev/terminal and shop run dev on Node'
   ],
+  [/^packages\/elysia-microservices\/src\/client\/memory\./, '`memory()` has no socket'],
+  [/^packages\/websocket\/src\/server\/exposed\./, 'it decides by names; upgrades and calls run on Node'],
   [/^tools\/console\/src\/page\//, 'it runs in a browser'],
   [
     /^tests\/conformance\/(pipeline|cross-runtime)\./,

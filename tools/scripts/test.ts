@@ -8,7 +8,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { BUILD, jobsOf, lastJobsOf } from './jobs.ts'
+import { BUILD, jobsOf, lastJobsOf, withInstallations } from './jobs.ts'
 import { endJobs, type Job, runJobs } from './run-jobs.ts'
 import type { Gate } from './test-files.ts'
 
@@ -23,7 +23,7 @@ if (!['check', 'test', 'nightly'].includes(gate)) {
 }
 const names = values.only?.split(',')
 const isAsked = ({ name }: Job) => names?.some((only) => name.startsWith(only)) ?? true
-const jobs = jobsOf(gate).filter(isAsked)
+const jobs = withInstallations(jobsOf(gate).filter(isAsked))
 const last = lastJobsOf(gate).filter(isAsked)
 /** Under Node tests need the build, so the build is the first job, except in `check`; `--only=lint` needs none. */
 const needsBuild =
@@ -44,18 +44,23 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(1)
   })
 // More jobs than processors, because most jobs spend half of their time waiting for timers and other processes. With
-// two more, jobs need a quarter more of a processor. The jobs of the night compute most of their time, and a browser
-// beside five of them gives up.
+// two more, jobs need a quarter more of a processor, so that those are only started while processors have nothing to
+// do. The jobs of the night compute most of their time, and a browser beside five of them gives up.
 const atATime = availableParallelism() + (gate === 'nightly' ? 1 : 3)
+const several = { atATime, atMost: gate === 'nightly' ? atATime : 2 * atATime }
 const again = (name: string) =>
   gate === 'test'
     ? `npm test -- --only=${name}`
     : `npm run ${gate === 'check' ? 'check' : 'test:nightly'} -- --only=${name}`
-const counted = [...(await runJobs(first, atATime, again))]
+const counted = [...(await runJobs(first, several, again))]
 // After a failed build, tests would run the old build, so their results would say nothing about the present sources.
 if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))
   console.log(`The build failed: ${jobs.length + last.length} jobs are not run`)
-else counted.push(...(await runJobs(jobs, atATime, again)), ...(await runJobs(last, 1, again)))
+else
+  counted.push(
+    ...(await runJobs(jobs, several, again)),
+    ...(await runJobs(last, { atATime: 1, atMost: 1 }, again))
+  )
 const passed = counted.reduce((total, [, counts]) => total + counts.passed, 0)
 const failed = counted.reduce((total, [, counts]) => total + counts.failed, 0)
 console.log(`${passed} passed, ${failed} failed`)
