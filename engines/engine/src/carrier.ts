@@ -1,7 +1,7 @@
 /**
  * `Carrier` and `Engine`: the interfaces that an engine implements, so that calls, streams and channels run over it.
  */
-import type { MessageHeaders, Wildcards } from '@elysia-microservices/transport/kit'
+import type { MessageHeaders, Settlement, Wildcards } from '@elysia-microservices/transport/kit'
 import type { Subject } from './server/subjects.ts'
 
 /**
@@ -34,6 +34,8 @@ export interface Carried {
   readonly refusal?: Error
   /** Called when the handling of the message has ended, or if nobody handles it; perhaps more than once. */
   readonly ended?: () => void
+  /** Settles the message before its handling has ended; after that, `ended` does nothing. */
+  readonly settle?: (as: Settlement) => void
 }
 
 /** A stream that sends many messages, and waits while there is no room. */

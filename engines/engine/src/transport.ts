@@ -31,6 +31,8 @@ export interface EngineParts<Name extends string, Abilities extends Traits, Conn
    * the same name.
    */
   queueOf?(group: string): string
+  /** Reads data that are a whole message for Nest's client. Default: data are only data. */
+  nestMessageOf?: Transport['nestMessageOf']
   /** Makes the engine for one service, or (`undefined`) for one client. */
   engine(service?: ServerContext): Engine<Connection>
 }
@@ -64,12 +66,13 @@ export function engineTransport<Name extends string, Abilities extends Traits, C
   parts: EngineParts<Name, Abilities, Connection> &
     Partial<Pick<StoreParts<Connection>, 'serverStore' | 'clientStore'>>
 ): EngineTransport<Name, Abilities> & { readonly store?: EventStore } {
-  const { name, traits, serverStore, clientStore } = parts
+  const { name, traits, serverStore, clientStore, nestMessageOf } = parts
   const { stores } = traits
   const queueOf = (group: string | undefined) => group && (parts.queueOf?.(group) ?? group)
   return {
     name,
     traits,
+    ...(nestMessageOf && { nestMessageOf }),
     ...(stores !== undefined &&
       serverStore !== undefined &&
       clientStore !== undefined && {

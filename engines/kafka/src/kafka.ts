@@ -11,6 +11,7 @@ import { KafkaClientStore } from './durable/client-store.ts'
 import { KafkaServerStore } from './durable/server-store.ts'
 import { kafkaEngine } from './engine.ts'
 import { type KafkaOptions, kafkaOptions } from './options/options.ts'
+import { nestMessageOf } from './words/nest-message.ts'
 
 /** A Kafka cluster, for any number of services and clients; each of them has its own connections. */
 export interface KafkaTransport extends StoringTransport {
@@ -53,6 +54,7 @@ export function kafkaBy(driver: Driver, options: KafkaOptions): KafkaTransport {
     // A queue is a consumer group: in one for all services, each start of a process would halt all of them.
     hasQueuesOfServices: true,
     events: checked.events,
+    nestMessageOf,
     engine: (service) =>
       kafkaEngine(driver, checked, service === undefined ? 'client' : (service.name ?? 'service')),
     serverStore: (context) => new KafkaServerStore(context),

@@ -4,6 +4,7 @@
  */
 import {
   EventHandlersError,
+  endSettled,
   exhaust,
   isStreamOfValues,
   isThenable,
@@ -119,6 +120,15 @@ async function runEventHandler(
   data: unknown,
   context: MicroserviceContext
 ): Promise<void> {
+  try {
+    await runToEnd(handler, data, context)
+  } catch (error) {
+    return endSettled(context.message, [error])
+  }
+  endSettled(context.message)
+}
+
+async function runToEnd(handler: MessageHandler, data: unknown, context: MicroserviceContext): Promise<void> {
   const result: unknown = await handler(data, context)
   if (!isStreamOfValues(result)) return
   const last = await exhaust(new HandlerStream(result, (error) => error))

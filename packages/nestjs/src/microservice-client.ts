@@ -4,11 +4,12 @@ import {
   type ClientTransport,
   ConnectionError,
   type ConnectionEvent,
-  loggerOf
+  loggerOf,
+  type NestMessage
 } from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
 import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices'
-import { Observable } from 'rxjs'
+import { merge, Observable } from 'rxjs'
 import { connectErrorOf, nestErrorOf } from './client-error.ts'
 import { Listeners } from './listeners.ts'
 import { nestLogger } from './nest-logger.ts'
@@ -134,34 +135,52 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     })
   }
 
+  /**
+   * Does nothing: answers arrive without it. It exists for applications that were written for Nest's `ClientKafka`,
+   * which call it in `onModuleInit`.
+   */
+  subscribeToResponseOf(_pattern: unknown): void {}
+
+  /** Sends several events, as Nest's `ClientKafka` does, with or without a subscriber. */
+  emitBatch<TResult = unknown, TInput = unknown>(
+    pattern: unknown,
+    { messages }: { readonly messages: readonly TInput[] }
+  ): Observable<TResult> {
+    return merge(...messages.map((message) => this.emit<TResult, TInput>(pattern, message)))
+  }
+
   /** Called by Nest for `send()`. The returned function cancels the call. */
   protected publish(packet: ReadPacket, callback: (packet: WritePacket) => void): () => void {
-    const { pattern, data, metadata } = packet
+    const { pattern } = packet
     const transport = this.#opened?.transport
     if (transport === undefined) {
       callback({ err: closedError() })
       return () => {}
     }
+    const { data, headers } = this.#messageOf(packet)
     const receiver = {
       next: (response: unknown) => callback({ response }),
       complete: () => callback({ isDisposed: true }),
       error: (error: Error) => callback({ err: nestErrorOf(error) })
     }
-    const call = transport.stream(
-      pattern,
-      data,
-      receiver,
-      metadata === undefined ? {} : { headers: metadata }
-    )
+    const call = transport.stream(pattern, data, receiver, headers === undefined ? {} : { headers })
     return () => call.cancel()
   }
 
   /** Called by Nest for `emit()`. */
-  protected async dispatchEvent<T>({ pattern, data, metadata }: ReadPacket): Promise<T> {
+  protected async dispatchEvent<T>(packet: ReadPacket): Promise<T> {
     const transport = this.#opened?.transport
     if (transport === undefined) throw closedError()
-    await transport.emit(pattern, data, metadata === undefined ? {} : { headers: metadata })
+    const { data, headers } = this.#messageOf(packet)
+    await transport.emit(packet.pattern, data, headers === undefined ? {} : { headers })
     return undefined as T
+  }
+
+  /** The data and the headers of a call. Over some engines the data of Nest's users are a whole message. */
+  #messageOf({ data, metadata }: ReadPacket): Readonly<Partial<NestMessage>> {
+    const whole = this.#options.transport.nestMessageOf?.(data)
+    if (whole === undefined) return { data, headers: metadata }
+    return { data: whole.data, headers: metadata === undefined ? whole.headers : { ...whole.headers, ...metadata } }
   }
 
   #open(): Opened {

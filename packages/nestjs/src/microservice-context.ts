@@ -13,7 +13,7 @@ const ContextOfNest = TcpContext as unknown as new (
 
 /**
  * The context of one message. It has the methods of Nest's `TcpContext`: `getPattern()`, `getMetadata()`, `getArgs()`,
- * `getArgByIndex()`, `getSocketRef()`; of Nest's `NatsContext`: `getSubject()`, `getHeaders()`; and `getChannel()` and
- * `getTopic()`.
+ * `getArgByIndex()`, `getSocketRef()`; of Nest's `NatsContext`: `getSubject()`, `getHeaders()`; and those of its other
+ * contexts, such as `getChannelRef()` to settle the message by hand.
  */
 export class MicroserviceContext extends contextOver(ContextOfNest) {}

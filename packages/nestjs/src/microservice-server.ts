@@ -98,6 +98,7 @@ export class MicroserviceServer
   readonly #listeners = new Listeners<MicroserviceServerEvents>(['listening', 'close', 'error'], (error) =>
     this.logger.error(error)
   )
+  readonly #log: ReturnType<typeof loggerOf>
   readonly #noStartHook = this.onProcessingStartHook
   #starting: Promise<void> | undefined
   #isListening = false
@@ -108,6 +109,7 @@ export class MicroserviceServer
     super()
     const { transports, store, name, group, drain, logger: given } = serverOptions(options)
     const logger = loggerOf(given ?? nestLogger(this.logger))
+    this.#log = logger
     const context = { name, group, version: undefined, logger }
     const servers = transports.map((transport) => transport.server(context))
     this.#storing = store && { store, server: store.server(context), logger }
@@ -275,7 +277,7 @@ export class MicroserviceServer
   #request(message: IncomingMessage): unknown {
     const handler = this.#handlerOf(message)
     if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
-    const context = new MicroserviceContext(message)
+    const context = new MicroserviceContext(message, this.#log)
     const { data } = message
     const answering = handler.isEventHandler === true ? this.#answeringByEvents(handler) : handler
     if (!this.#isHooked) return answerBy(answering, data, context)
@@ -294,7 +296,7 @@ export class MicroserviceServer
   #event(message: IncomingMessage): void | Promise<void> {
     const handlers = this.#eventHandlersOf(message)?.filter((handler) => this.#isMeant(handler, message))
     if (handlers === undefined || handlers.length === 0) throw PatternNotFoundError.of(message.pattern)
-    const context = new MicroserviceContext(message)
+    const context = new MicroserviceContext(message, this.#log)
     const { data } = message
     if (!this.#isHooked) return runEventHandlers(handlers, data, context)
     return runEventInHooks(this.#hooksOf(context), () => runEventHandlers(handlers, data, context))

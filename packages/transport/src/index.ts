@@ -78,6 +78,7 @@ export type {
   Address,
   ClientTransport,
   EventStore,
+  NestMessage,
   ServerTransport,
   StopOptions,
   StoreClient,

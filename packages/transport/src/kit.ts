@@ -113,6 +113,7 @@ export {
   planNext,
   prefixOf
 } from './durable/schedule.ts'
+export { endSettled } from './durable/settling.ts'
 export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'
 export { declaredError, describe, errorOf, forOneMore, noteCall, unsendable } from './errors/index.ts'
 export {
@@ -134,6 +135,7 @@ export {
   type IncomingMessageInit,
   ownIn,
   readableHeaders,
+  type Settlement,
   type Sources,
   type StoredParts
 } from './message.ts'

@@ -56,6 +56,12 @@ export interface Delivery {
   readonly position: string | undefined
 }
 
+/**
+ * How a handler settles its message by hand, as users of Nest do: it is done, it is delivered again, or it becomes a
+ * dead letter.
+ */
+export type Settlement = 'done' | 'again' | 'dead'
+
 /** The parameters of an `IncomingMessage`. */
 export interface IncomingMessageInit<Data = unknown> {
   /** The name of the transport over which the message arrived. */
@@ -87,6 +93,8 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly matched?: string | undefined
   /** Identifies the handlers that get an event (`viaOf`). Default: all handlers. */
   readonly via?: string | undefined
+  /** Settles the message at once, before its handlers have ended. Default: the message waits for its handlers. */
+  readonly settle?: ((as: Settlement) => void) | undefined
 }
 
 /** The parts of a stored message that few handlers read. */
@@ -133,6 +141,8 @@ export class IncomingMessage<Data = unknown> {
    * found by `route`, or not yet found. So `matched ?? route` of a handled message has a limited number of values.
    */
   matched: string | undefined
+  /** How a handler has settled a stored message by hand; `undefined`: its handlers decide by how they end. */
+  settled: Settlement | undefined
   /** Whether all middleware of the service have passed the message on to its handlers. False while there are none. */
   isPassedOn = false
   /** The parts that few handlers read. */
@@ -195,6 +205,20 @@ export class IncomingMessage<Data = unknown> {
   /** Whether the message comes from a store. Cheaper than reading `delivery`. */
   get isStored(): boolean {
     return this.#init.stored !== undefined || this.#init.delivery !== undefined
+  }
+
+  /**
+   * Settles the message by hand; only the first call counts.
+   * @returns false if that has no effect: nobody can deliver the message again, or keep it as a dead letter
+   */
+  settle(as: Settlement): boolean {
+    const { settle } = this.#init
+    if (settle === undefined && !this.isStored) return as === 'done'
+    if (this.settled === undefined) {
+      this.settled = as
+      settle?.(as)
+    }
+    return true
   }
 
   /** Facts about the message's storage and delivery; `undefined` if the message was not stored. */

@@ -18,7 +18,9 @@ export {
   valuePacket
 } from './nest/packet.ts'
 export { isForeign, readRemoteError } from './nest/reply.ts'
-export { type ContextClass, contextOver, type MessageView, type RmqMessage } from './nest/rpc-context.ts'
+export { type ChannelRef, type ConsumerRef, NotAvailableError, type ProducerRef } from './nest/driver-refs.ts'
+export { type ContextClass, contextOver, type MessageView } from './nest/rpc-context.ts'
 export { type Replies, RunningReply } from './nest/running-reply.ts'
 export { nestTransportName, nestTransportOf } from './nest/transports.ts'
+export type { MqttPacket, RmqMessage } from './nest/views.ts'
 export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest/words.ts'

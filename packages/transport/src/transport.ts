@@ -7,6 +7,7 @@ import type { ClientStatus, ConnectionListener } from './connection-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Clock } from './durable/clock.ts'
 import type { DurableCaller, DurableFigures } from './durable/published.ts'
+import type { MessageHeaders } from './headers.ts'
 import type { Logger } from './logger.ts'
 
 /** Abilities of a transport that stores events. */
@@ -100,6 +101,18 @@ export interface Transport {
    * @throws {OptionError} an option is wrong for a client
    */
   client(context: ClientContext): ClientTransport
+  /**
+   * Reads data that are a whole message for Nest's client of this engine, over Kafka `{ key, value, headers }`.
+   * `undefined`: the data are only data. Default: all data are.
+   * @throws {OptionError} the message has a part that cannot be sent
+   */
+  nestMessageOf?(data: unknown): NestMessage | undefined
+}
+
+/** A whole message, as users of Nest write it in place of data. */
+export interface NestMessage {
+  readonly data: unknown
+  readonly headers: MessageHeaders | undefined
 }
 
 /** A transport that stores events: its clients publish durable events. */

@@ -17,6 +17,8 @@ export interface Origin {
   readonly own: ReplyToken | undefined
   readonly callers: Sources
   readonly startedAt: number
+  /** Settles the message before its handler has ended; `undefined`: the engine cannot. */
+  readonly settle?: Carried['settle']
 }
 
 /**
@@ -65,7 +67,7 @@ export function readableContentOf(body: Words): ReturnType<typeof contentOf> {
 export function incoming(
   transport: string,
   origin: Pick<Origin, 'address' | 'headers' | 'own' | 'matched'> &
-    Partial<Pick<Origin, 'replyTo' | 'callers' | 'startedAt'>>,
+    Partial<Pick<Origin, 'replyTo' | 'callers' | 'settle' | 'startedAt'>>,
   { pattern }: NestPacket,
   data: unknown,
   kind: 'request' | 'event' = 'request'
@@ -83,6 +85,7 @@ export function incoming(
     via: VIA_PLAIN,
     timeout: own?.timeout,
     arrivedAt: startedAt,
-    from: own === undefined ? undefined : (origin as Origin)
+    from: own === undefined ? undefined : (origin as Origin),
+    settle: origin.settle
   })
 }

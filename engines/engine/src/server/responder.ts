@@ -93,7 +93,7 @@ export class Responder {
         ended?.()
         return this.#drop(address, replyTo)
       }
-      const { headers } = message
+      const { headers, settle } = message
       const { callers } = connection
       const origin = {
         subject,
@@ -103,6 +103,7 @@ export class Responder {
         own,
         headers,
         callers,
+        settle,
         startedAt: performance.now()
       }
       if (message.refusal !== undefined) this.#refuseParts(connection, origin, message.refusal)
@@ -167,7 +168,7 @@ export class Responder {
   #receiveEvent(
     subject: Origin['subject'],
     { address, matched }: Pick<Origin, 'address' | 'matched'>,
-    { words, headers, refusal, ended }: Carried
+    { words, headers, refusal, ended, settle }: Carried
   ): void {
     const logger = this.#logger
     if (refusal !== undefined) {
@@ -190,7 +191,7 @@ export class Responder {
       )
     }
     const packet = envelopeOf(body)
-    const origin = { address, matched, headers, own: undefined }
+    const origin = { address, matched, headers, settle, own: undefined }
     const data = packet === undefined ? body : packet.data
     const event = incoming(this.#engine.name, origin, packet ?? {}, data, 'event')
     const startedAt = performance.now()

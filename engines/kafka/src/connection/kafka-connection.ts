@@ -15,10 +15,10 @@ import {
   type Subject,
   type Words
 } from '@elysia-microservices/engine'
-import { endedWithin, ListenError } from '@elysia-microservices/transport/kit'
+import { endedWithin, ListenError, type MessageHeaders } from '@elysia-microservices/transport/kit'
 import { type Driver, EARLIEST, Isolation } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
-import { HEADER } from '../words/headers.ts'
+import { HEADER, KEY } from '../words/headers.ts'
 import {
   EVERYONE,
   groupOfService,
@@ -262,7 +262,7 @@ export class KafkaConnection implements Carrier {
             reply === '' ? undefined : token
           )
         : (record.value ?? '')
-    this.#received(subject, { address, words, reply, headers: record.callers })
+    this.#received(subject, { address, words, reply, headers: headersOf(record) })
   }
 
   #replyOf(topic: string, record: Fetched, token: string | undefined): string {
@@ -353,6 +353,11 @@ export class KafkaConnection implements Carrier {
     this.#listener.restored()
     this.#room.resume()
   }
+}
+
+/** The headers of the caller, with the key of the record. */
+function headersOf({ keyText, callers }: Fetched): MessageHeaders | undefined {
+  return keyText === undefined ? callers : { ...callers, [KEY]: keyText }
 }
 
 /** The secret of an inbox stands before the dot. */

@@ -8,6 +8,7 @@ import type { Produced } from '../driver.ts'
 import { COST_OF_RECORD } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 import type { Outgoing } from '../words/outgoing.ts'
+import { partitionOf } from '../words/partitioning.ts'
 import { soon } from './brokers.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn, isUnreached } from './errors.ts'
@@ -85,7 +86,9 @@ export class Producer {
   #place(record: OutgoingRecord): boolean {
     const leaders = this.#cluster.topic(record.topic)?.leaders
     if (leaders === undefined) return false
-    if (record.partition === undefined) {
+    if (record.partition === undefined && record.key !== undefined)
+      record.partition = partitionOf(record.key, leaders.length)
+    else if (record.partition === undefined) {
       let turn = this.#turns.get(record.topic) ?? -1
       // Skips partitions that have no leader at the moment, unless no partition has a leader.
       for (let left = leaders.length; left > 0; left--) {

@@ -42,6 +42,9 @@ export const HEADER = {
   key: 'ce_partitionkey'
 } as const
 
+/** The header with the key of a request or an event: messages with the same key stay in order. */
+export const KEY = 'kafka-key'
+
 const RESERVED = /^(kafka_|elysia-|ce_)/
 
 const RESERVED_BYTES = ['kafka_', 'elysia-', 'ce_'].map((start) => Buffer.from(start))

@@ -4,7 +4,7 @@
  */
 import { type CarriedHeaders, textOf, type Words } from '@elysia-microservices/engine'
 import { LONGEST_TIME } from '@elysia-microservices/transport/kit'
-import { HEADER } from './headers.ts'
+import { HEADER, KEY } from './headers.ts'
 import { EVERYONE, isInbox, type Place, placeOf, readAnswer } from './names.ts'
 import { writeRecord } from './record.ts'
 import { dataOf, nestAnswerOf, writeValue } from './values.ts'
@@ -14,8 +14,10 @@ const BRACE = 0x7b
 /** A record, and the topic and partition to which it is sent. */
 export interface Outgoing {
   readonly topic: string
-  /** `undefined`: any partition. */
+  /** `undefined`: the partition of the key, or any partition. */
   readonly partition: number | undefined
+  /** The key that chooses the partition; `undefined`: there is none. */
+  readonly key?: string | undefined
   /** The record, as `writeRecord` returns it. */
   readonly bytes: Buffer
 }
@@ -44,16 +46,15 @@ export function messageFor(address: string, words: Words, { reply, headers, expi
   const asking = { ...askingFor(reply), [HEADER.expires]: expiring(expires) }
   // A part of a message, or a value of a channel: NestJS services could not read it, so its bytes become the value as
   // they are.
-  if (!isPacket)
-    return toAny(address, writeRecord(undefined, words, { ...asking, [HEADER.words]: '1' }, headers))
+  if (!isPacket) return toAny(address, words, { ...asking, [HEADER.words]: '1' }, headers)
   const { value, type } = writeValue(dataOf(textOf(words), address, true))
-  return toAny(address, writeRecord(undefined, value, { ...asking, [HEADER.type]: type }, headers))
+  return toAny(address, value, { ...asking, [HEADER.type]: type }, headers)
 }
 
 /** An event that is not durable. */
 export function eventFor(address: string, packet: string, headers: CarriedHeaders | undefined): Outgoing {
   const { value, type } = writeValue(dataOf(packet, address, false))
-  return toAny(address, writeRecord(undefined, value, { [HEADER.type]: type }, headers))
+  return toAny(address, value, { [HEADER.type]: type }, headers)
 }
 
 /** A message to all services: the caller with this inbox has closed. */
@@ -62,8 +63,18 @@ export function departureOf(inbox: string): Outgoing {
   return { topic: EVERYONE, partition: 0, bytes }
 }
 
-function toAny(topic: string, bytes: Buffer): Outgoing {
-  return { topic, partition: undefined, bytes }
+/** A record for whoever handles a topic. The caller gives its key among the headers. */
+function toAny(
+  topic: string,
+  value: Words | undefined,
+  own: Readonly<Record<string, string | undefined>>,
+  given: CarriedHeaders | undefined
+): Outgoing {
+  if (given?.[KEY] === undefined)
+    return { topic, partition: undefined, bytes: writeRecord(undefined, value, own, given) }
+  const { [KEY]: one, ...headers } = given
+  const key = String(one)
+  return { topic, partition: undefined, key, bytes: writeRecord(key, value, own, headers) }
 }
 
 /** An answer in the form in which NestJS services write it. */

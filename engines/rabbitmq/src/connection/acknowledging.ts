@@ -1,4 +1,5 @@
 /** Acknowledges messages of a queue shared with NestJS whose messages must be acknowledged (`noAck: false`). */
+import type { Settlement } from '@elysia-microservices/transport/kit'
 import type { DriverChannel, Received } from '../driver.ts'
 
 /** The first byte of NestJS's packets, which are JSON objects. */
@@ -17,33 +18,38 @@ export function afterAll(count: number, done: () => void): () => () => void {
   }
 }
 
+/** Ends a message: `'dead'` lets RabbitMQ move it by the settings of its queue, as with NestJS. */
+type Settle = (as: Settlement) => void
+
 /**
- * Acknowledges a message when its handlers have ended. RabbitMQ moves a message that nobody can handle by the
- * settings of its queue, as with NestJS.
+ * Acknowledges a message when its handlers have ended, unless one of them settles it before. RabbitMQ moves a message
+ * that nobody can handle.
  */
 export function acknowledging(
   channel: DriverChannel,
   message: Received,
-  handle: (ended: () => void) => boolean
+  handle: (ended: () => void, settle: Settle) => boolean
 ): void {
-  const settle = (isDone: boolean) => {
+  const { deliveryTag } = message.fields
+  let isSettled = false
+  const settle: Settle = (as) => {
+    // RabbitMQ closes a channel on which a message is settled twice.
+    if (isSettled) return
+    isSettled = true
     try {
-      if (isDone) channel.acknowledge(message.fields.deliveryTag)
-      else channel.reject(message.fields.deliveryTag)
+      if (as === 'done') channel.acknowledge(deliveryTag)
+      else if (as === 'again') channel.giveBack(deliveryTag)
+      else channel.reject(deliveryTag)
     } catch {
       // The channel is closed, and the message is delivered again.
     }
   }
   // A message of this library's protocol is acknowledged at once, because it may be only a part of a call.
-  const isPacket = message.content[0] === BRACE
-  if (!isPacket) settle(true)
+  if (message.content[0] !== BRACE) settle('done')
   try {
-    const isHandled = handle(() => {
-      if (isPacket) settle(true)
-    })
-    if (isPacket && !isHandled) settle(false)
+    if (!handle(() => settle('done'), settle)) settle('dead')
   } catch (error) {
-    if (isPacket) settle(false)
+    settle('dead')
     throw error
   }
 }

@@ -117,9 +117,9 @@ export class Taking {
       await channel.declareExchange(exchange, 'topic')
       for (const { address } of subjects) await channel.bindQueue(name, exchange, bindingOf(address))
     }
-    const handle = (message: Received, ended?: () => void): boolean => {
+    const handle = (message: Received, ended?: () => void, settle?: Carried['settle']): boolean => {
       const route = routeOfMessage(message)
-      const carried = this.#carriedOf(message, route)
+      const carried = { ...this.#carriedOf(message, route), ...(settle && { settle }) }
       const matching = this.#once.of(route)
       if (matching.length === 0) this.#notHandled(message, carried)
       const tell = ended && afterAll(matching.length, ended)
@@ -130,7 +130,7 @@ export class Taking {
     if (!noAck) await channel.prefetch(prefetchCount)
     const receiveOne = noAck
       ? (message: Received) => void handle(message)
-      : (message: Received) => acknowledging(channel, message, (ended) => handle(message, ended))
+      : (message: Received) => acknowledging(channel, message, (ended, settle) => handle(message, ended, settle))
     const tag = await consume(channel, name, hearing, receiveOne, noAck)
     this.#leaving.push(async () => void (await channel.cancel(tag)))
   }

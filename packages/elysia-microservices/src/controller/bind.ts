@@ -32,7 +32,7 @@ export async function bind(
     (parameter) => parameter.source !== 'custom' && parameter.pipes.length === 0
   )
   if (isDirect && parts.every((part) => part.length === 0))
-    return directCall(instance, own as Method, parameters)
+    return directCall(instance, own as Method, parameters, logger)
   const [{ pipeline }, { failureBy, refusalFor }] = await Promise.all([
     import('./pipeline.ts'),
     import('./filters.ts')

@@ -2,7 +2,7 @@
  * Finds the values of a method's parameters: the data, a property of the data, the context, or the value of a
  * custom decorator.
  */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import { isPromise } from '../hooks/promise.ts'
 import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
@@ -68,7 +68,8 @@ export function parametersOf(type: AnyClass, name: string, where: string): Param
 export function directCall(
   instance: object,
   method: Method,
-  parameters: readonly Parameter[]
+  parameters: readonly Parameter[],
+  logger: Logger
 ): (message: Message) => unknown {
   const [only] = parameters
   if (parameters.length === 1 && only?.source === 'data' && only.index === 0)
@@ -76,7 +77,7 @@ export function directCall(
   return (message) => {
     const args: unknown[] = []
     for (const { index, source, property } of parameters) {
-      if (source === 'context') args[index] = new RpcContext(message)
+      if (source === 'context') args[index] = new RpcContext(message, logger)
       else args[index] = source === 'data' ? message.data : propertyOf(message.data, property)
     }
     return method.apply(instance, args)

@@ -52,9 +52,9 @@ export interface Stages {
 export function pipeline(stages: Stages): (message: Message) => unknown {
   const { fail, logger } = stages
   const run = prepared(stages, runner(stages))
-  if (fail === undefined) return (message) => run([message.data, new RpcContext(message)])
+  if (fail === undefined) return (message) => run([message.data, new RpcContext(message, logger)])
   return (message) => {
-    const context = new RpcContext(message)
+    const context = new RpcContext(message, logger)
     // Filters get the message's original arguments, even if a guard has replaced the data.
     const failed = (error: unknown) => fail(error, message.data, context)
     try {

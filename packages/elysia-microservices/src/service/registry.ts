@@ -96,13 +96,13 @@ export class HandlerRegistry implements Dispatcher {
     const exact = this.#events.onlyExact ? this.#events.exact.get(route) : undefined
     if (exact?.length === 1) {
       const [only] = exact as [EventHandler]
-      if (message.via === undefined || message.via === only.via) return run(only.handler, message)
+      if (message.via === undefined || message.via === only.via) return runToEnd(only.handler, message)
     }
     const handlers = this.#eventHandlers(message)
     if (handlers !== undefined) return runAll(handlers, message)
     const handler = this.#messages.exact.get(route) ?? bind(this.#messages.inexact(message.route))
     if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
-    return run(handler, message)
+    return runToEnd(handler, message)
   }
 
   #addMessage(pattern: HandlerPattern, handler: CompiledHandler): void {
@@ -172,7 +172,7 @@ function named(pattern: HandlerPattern, handler: CompiledHandler): CompiledHandl
 }
 
 /** Calls a handler with an event. Settles with the outcome when the handler's work has ended. */
-function run(handler: Bound, message: IncomingMessage): void | Promise<void> {
+export function runToEnd(handler: Bound, message: IncomingMessage): void | Promise<void> {
   const result = handler(message)
   if (typeof result !== 'object' || result === null) return
   if (isThenable(result)) return whenSettled(result, ended)
@@ -190,7 +190,7 @@ function runAll(handlers: readonly Bound[], message: IncomingMessage): void | Pr
   const pending: Promise<void>[] = []
   for (const handler of handlers) {
     try {
-      const running = run(handler, message)
+      const running = runToEnd(handler, message)
       if (running !== undefined) pending.push(running.catch((error: unknown) => void failures.push(error)))
     } catch (error) {
       failures.push(error)

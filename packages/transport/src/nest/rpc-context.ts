@@ -3,7 +3,10 @@
  * contexts.
  */
 import type { MessageHeaders } from '../headers.ts'
+import { consoleLogger, type Logger } from '../logger.ts'
 import type { IncomingMessage, Peer } from '../message.ts'
+import { ChannelRef, ConsumerRef, ProducerRef } from './driver-refs.ts'
+import { type MqttPacket, messageInNest, packetInNest, placeInNest, type RmqMessage } from './views.ts'
 
 /** The fields of a message that a context reads. */
 type Viewed = Pick<
@@ -51,10 +54,23 @@ export interface MessageView<Message = IncomingMessage> {
    */
   getHeaders(): ReadonlyMap<string, string>
   /**
-   * The fields of the message of Nest's `RmqContext` and `KafkaContext` that are known here: its headers and its
-   * priority.
+   * The fields of the message of Nest's `RmqContext` and `KafkaContext` that are known here: its headers, its priority,
+   * its key, and the offset of a durable event.
    */
   getMessage(): RmqMessage
+  /**
+   * The channel of Nest's `RmqContext`: `ack`, `nack` and `reject` settle the message. Its other methods throw a
+   * `NotAvailableError`.
+   */
+  getChannelRef(): ChannelRef
+  /** The partition of a durable event over Kafka; `undefined`: it is not known. */
+  getPartition(): number | undefined
+  /** The consumer of Nest's `KafkaContext`: `commitOffsets` does nothing, because the end of the handler commits. */
+  getConsumer(): ConsumerRef
+  /** The heartbeat of Nest's `KafkaContext`, which does nothing: the transport sends it by itself. */
+  getHeartbeat(): () => Promise<void>
+  /** The producer of Nest's `KafkaContext`, whose methods throw a `NotAvailableError`. */
+  getProducer(): ProducerRef
   /**
    * The fields of the packet of Nest's `MqttContext` that are known here: topic, user properties and the retain flag.
    */
@@ -65,29 +81,13 @@ export interface MessageView<Message = IncomingMessage> {
   getArgByIndex(index: number): unknown
 }
 
-/** A message of RabbitMQ or Kafka, as handlers of Nest read it. */
-export interface RmqMessage {
-  /** The headers, in the field in which Kafka's messages have them. */
-  readonly headers: MessageHeaders
-  readonly properties: {
-    readonly headers: MessageHeaders
-    /** 0 to 255; `undefined` if the caller has set none. */
-    readonly priority: number | undefined
-  }
-}
-
-/** A message of MQTT, as handlers of Nest read it. */
-export interface MqttPacket {
-  readonly topic: string
-  /** Whether the message is a retained one, which the server had stored before the service subscribed. */
-  readonly retain: boolean
-  readonly properties: { readonly userProperties: MessageHeaders }
-}
-
 /** A class of contexts. */
 export interface ContextClass<Instance extends object> {
-  /** Makes the context of a message. */
-  new <Message extends Viewed = IncomingMessage>(message: Message): Instance & MessageView<Message>
+  /** Makes the context of a message. @param logger says what cannot be honoured. Default: the console */
+  new <Message extends Viewed = IncomingMessage>(
+    message: Message,
+    logger?: Logger
+  ): Instance & MessageView<Message>
 }
 
 /**
@@ -99,11 +99,13 @@ export function contextOver<Instance extends object>(
 ): ContextClass<Instance> {
   class MessageContext extends (Base as new (args: [Peer | undefined, string, unknown]) => object) {
     readonly message: Viewed & { readonly route?: string | undefined }
+    readonly #logger: Logger
 
-    constructor(message: Viewed) {
+    constructor(message: Viewed, logger: Logger = consoleLogger) {
       // Without the metadata, which few handlers read: `getArgs` and `getMetadata` read it when they are called.
       super([message.peer, message.pattern, undefined])
       this.message = message
+      this.#logger = logger
     }
 
     get headers(): MessageHeaders {
@@ -155,16 +157,31 @@ export function contextOver<Instance extends object>(
     }
 
     getMessage(): RmqMessage {
-      const { 'amqp-priority': priority, ...headers } = this.message.headers
-      return {
-        headers,
-        properties: { headers, priority: priority === undefined ? undefined : Number(priority) }
-      }
+      return messageInNest(this.message)
+    }
+
+    getChannelRef(): ChannelRef {
+      return new ChannelRef(this.message, this.#logger)
+    }
+
+    getPartition(): number | undefined {
+      return placeInNest(this.message)?.partition
+    }
+
+    getConsumer(): ConsumerRef {
+      return new ConsumerRef()
+    }
+
+    getHeartbeat(): () => Promise<void> {
+      return async () => {}
+    }
+
+    getProducer(): ProducerRef {
+      return new ProducerRef()
     }
 
     getPacket(): MqttPacket {
-      const { 'mqtt-retain': retain, ...userProperties } = this.message.headers
-      return { topic: this.getSubject(), retain: retain === 'true', properties: { userProperties } }
+      return packetInNest(this.message, this.getSubject())
     }
 
     getArgs(): [Peer | undefined, string, unknown] {
