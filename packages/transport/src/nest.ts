@@ -18,7 +18,7 @@ export {
   valuePacket
 } from './nest/packet.ts'
 export { isForeign, readRemoteError } from './nest/reply.ts'
-export { type ChannelRef, type ConsumerRef, NotAvailableError, type ProducerRef } from './nest/driver-refs.ts'
+export type { ChannelRef, ConsumerRef, ProducerRef } from './nest/driver-refs.ts'
 export { type ContextClass, contextOver, type MessageView } from './nest/rpc-context.ts'
 export { type Replies, RunningReply } from './nest/running-reply.ts'
 export { nestTransportName, nestTransportOf } from './nest/transports.ts'

@@ -3,7 +3,7 @@
  * the transport settles messages, so these objects have only what can be honoured in its terms, or does no harm; all
  * else is an error that says what to do.
  */
-import { LocalError } from '../errors/index.ts'
+import { OptionError } from '../errors/index.ts'
 import type { Logger } from '../logger.ts'
 import type { IncomingMessage, Settlement } from '../message.ts'
 import { quietLog, shown } from '../quiet-log.ts'
@@ -18,18 +18,6 @@ const messages = new WeakMap<object, Settled>()
 export function remember<Stand extends object>(stand: Stand, message: Settled): Stand {
   messages.set(stand, message)
   return stand
-}
-
-/** A method of a driver that handlers cannot use here. Code `NOT_AVAILABLE`. */
-export class NotAvailableError extends LocalError {
-  override name = 'NotAvailableError'
-  readonly mayHaveRun = false
-  readonly retryable = false
-
-  /** @param method as handlers call it: `getProducer().send` @param instead what to do in its place */
-  constructor(method: string, instead: string) {
-    super('NOT_AVAILABLE', `${method}() is the driver's, which this transport does not hand out: ${instead}`)
-  }
 }
 
 /** Methods of amqplib's channel that do not settle a message. */
@@ -105,7 +93,10 @@ const refuse = (of: { readonly prototype: object }, getter: string, names: strin
   for (const name of names.split(' '))
     Object.defineProperty(of.prototype, name, {
       value() {
-        throw new NotAvailableError(`${getter}().${name}`, instead)
+        throw new OptionError(
+          `${getter}().${name}`,
+          `${getter}().${name}() is a method of the driver, which this transport does not hand out: ${instead}`
+        )
       }
     })
 }

@@ -59,8 +59,8 @@ export interface MessageView<Message = IncomingMessage> {
    */
   getMessage(): RmqMessage
   /**
-   * The channel of Nest's `RmqContext`: `ack`, `nack` and `reject` settle the message. Its other methods throw a
-   * `NotAvailableError`.
+   * The channel of Nest's `RmqContext`: `ack`, `nack` and `reject` settle the message. Its other methods throw an
+   * `OptionError`.
    */
   getChannelRef(): ChannelRef
   /** The partition of a durable event over Kafka; `undefined`: it is not known. */
@@ -69,7 +69,7 @@ export interface MessageView<Message = IncomingMessage> {
   getConsumer(): ConsumerRef
   /** The heartbeat of Nest's `KafkaContext`, which does nothing: the transport sends it by itself. */
   getHeartbeat(): () => Promise<void>
-  /** The producer of Nest's `KafkaContext`, whose methods throw a `NotAvailableError`. */
+  /** The producer of Nest's `KafkaContext`, whose methods throw an `OptionError`. */
   getProducer(): ProducerRef
   /**
    * The fields of the packet of Nest's `MqttContext` that are known here: topic, user properties and the retain flag.
