@@ -10,12 +10,25 @@ import { FakeRabbitServer, rabbitmqBy } from '@elysia-microservices/rabbitmq/tes
 import { ManualClock, type Transport } from '@elysia-microservices/transport'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { Ctx, EventPattern, MessagePattern, Payload, type RmqContext } from '@nestjs/microservices'
+import {
+  Ctx,
+  EventPattern,
+  type KafkaContext,
+  MessagePattern,
+  Payload,
+  type RmqContext
+} from '@nestjs/microservices'
 import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
+import type { RpcContext } from 'elysia-microservices/nest'
+
+/** The context, as handlers of NestJS see it: with everything that the drivers have. */
+type Context = Omit<RpcContext, 'getChannelRef' | 'getConsumer' | 'getProducer'> &
+  Pick<RmqContext, 'getChannelRef'> &
+  Pick<KafkaContext, 'getConsumer' | 'getProducer'>
 
 /** Settles the message of a context in the way that the data ask for. */
-function settle(how: unknown, context: RmqContext): void {
+function settle(how: unknown, context: Context): void {
   const channel = context.getChannelRef()
   const message = context.getMessage()
   if (how === 'ack' || how === 'early') channel.ack(message)
@@ -40,28 +53,32 @@ let goOn = () => {}
 @Controller()
 class Jobs {
   @EventPattern('kept', { durable: { retry: { attempts: 2, minDelay: 1_000, factor: 1 } } })
-  kept(@Payload() { how, fails }: Job, @Ctx() context: any): void {
-    const { attempt } = context.message.delivery
+  kept(@Payload() { how, fails }: Job, @Ctx() given: unknown): void {
+    const context = given as Context
+    const attempt = context.message.delivery?.attempt ?? 0
     seen.push(`${how} ${attempt}`)
     settle(attempt > 1 && how === 'nack' ? 'ack' : how, context)
     if (fails) throw new Error('it fails afterwards')
   }
 
   @MessagePattern('job')
-  async job(@Payload() { how }: Job, @Ctx() context: any): Promise<string> {
+  async job(@Payload() { how }: Job, @Ctx() context: Context): Promise<string> {
     seen.push(how)
     settle(seen.filter((one) => one === how).length > 1 ? 'ack' : how, context)
-    if (how === 'early') await new Promise<void>((resolve) => void (goOn = resolve))
+    if (how === 'early')
+      await new Promise<void>((resolve) => {
+        goOn = resolve
+      })
     return `${how} is done`
   }
 
   @MessagePattern('drivers')
-  async drivers(@Ctx() context: any): Promise<string[]> {
+  async drivers(@Ctx() context: Context): Promise<string[]> {
     await context.getHeartbeat()()
     await context.getConsumer().commitOffsets([{ topic: 'a', partition: 0, offset: '1' }])
     const methods = [
       () => context.getChannelRef().sendToQueue('a', 'b'),
-      () => context.getProducer().send({}),
+      () => context.getProducer().send({ topic: 'a', messages: [] }),
       () => context.getConsumer().pause([])
     ]
     return methods.map((method) => {
@@ -81,7 +98,8 @@ type Stop = () => Promise<unknown>
 
 /** Lines of the log. */
 let log: string[] = []
-const line = (message: string, cause?: unknown) => void log.push(`${message} ${String((cause as Error)?.message ?? '')}`)
+const line = (message: string, cause?: unknown) =>
+  void log.push(`${message} ${String((cause as Error)?.message ?? '')}`)
 const logger = { error: line, warn: line }
 
 const ENDS: readonly (readonly [string, (transport: Transport) => Promise<Stop>])[] = [
@@ -129,9 +147,17 @@ for (const [name, start] of ENDS) {
       ]
       for (const job of jobs) await client.publish('kept', job)
       await clock.advance(10_000)
-      assert.deepEqual(seen.toSorted(), ['ack 1', 'nack 1', 'nack 2', 'nothing 1', 'refuse 1', 'reject 1', 'twice 1'])
+      assert.deepEqual(seen.toSorted(), [
+        'ack 1',
+        'nack 1',
+        'nack 2',
+        'nothing 1',
+        'refuse 1',
+        'reject 1',
+        'twice 1'
+      ])
       const letters: unknown[] = []
-      for await (const { data } of client.group('jobs').deadLetters.list({ pattern: 'kept' })) letters.push(data)
+      for await (const { data } of client.group('jobs').deadLetters.list()) letters.push(data)
       assert.deepEqual(letters.map((data) => (data as Job).how).toSorted(), ['refuse', 'reject'])
     })
 

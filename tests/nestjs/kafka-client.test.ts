@@ -3,7 +3,11 @@ import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { FakeCluster, kafkaBy } from '@elysia-microservices/kafka/testing'
-import { MicroserviceClient, type MicroserviceContext, MicroserviceServer } from '@elysia-microservices/nestjs'
+import {
+  MicroserviceClient,
+  type MicroserviceContext,
+  MicroserviceServer
+} from '@elysia-microservices/nestjs'
 import { Controller, type INestMicroservice, Inject, Injectable, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
@@ -11,7 +15,6 @@ import {
   ClientsModule,
   Ctx,
   EventPattern,
-
   MessagePattern,
   type MicroserviceOptions,
   Payload
@@ -20,7 +23,7 @@ import { KafkaRequestSerializer } from '@nestjs/microservices/serializers/kafka-
 import { connect } from 'elysia-microservices/client'
 import { firstValueFrom, type Observable } from 'rxjs'
 
-/** What a handler has got: the data, the key, and the headers. */
+/** The things that a handler has got: the data, the key, and the headers. */
 type Got = readonly [data: unknown, key: unknown, headers: unknown]
 
 const noted: Got[] = []
@@ -39,8 +42,8 @@ class UsersController {
   }
 
   @EventPattern('users.noted')
-  noted(@Payload() data: unknown, @Ctx() context: any): void {
-    noted.push(got(data, context))
+  noted(@Payload() data: unknown, @Ctx() context: unknown): void {
+    noted.push(got(data, context as MicroserviceContext))
     told()
   }
 }
@@ -95,7 +98,8 @@ describe('a Kafka client of a Nest application over MicroserviceClient', () => {
   })
   after(() => app.close())
 
-  const add = (data: unknown): Promise<Got> => firstValueFrom(client.send('users.add', data) as Observable<Got>)
+  const add = (data: unknown): Promise<Got> =>
+    firstValueFrom(client.send('users.add', data) as Observable<Got>)
 
   it('sends { key, value, headers } as a message, with the key and the headers that Nest would write', async () => {
     for (const given of [
@@ -121,7 +125,10 @@ describe('a Kafka client of a Nest application over MicroserviceClient', () => {
       const [data, gotKey, gotHeaders] = await add(given)
       assert.equal(gotKey ?? undefined, text(key), JSON.stringify(given))
       if (!Array.isArray(given) && typeof given === 'object')
-        assert.equal(typeof data === 'string' ? data : data === null ? undefined : JSON.stringify(data), text(value))
+        assert.equal(
+          typeof data === 'string' ? data : data === null ? undefined : JSON.stringify(data),
+          text(value)
+        )
       else assert.deepEqual(data, given)
       const texts = Object.entries(Object(headers) as object).map(([name, one]) => [name, text(one)])
       assert.deepEqual(gotHeaders, Object.fromEntries(texts))
@@ -133,7 +140,9 @@ describe('a Kafka client of a Nest application over MicroserviceClient', () => {
     const all = new Promise<void>((resolve) => {
       told = () => noted.length === 4 && resolve()
     })
-    await firstValueFrom(client.emit('users.noted', { key: 'a', value: { n: 0 } }), { defaultValue: undefined })
+    await firstValueFrom(client.emit('users.noted', { key: 'a', value: { n: 0 } }), {
+      defaultValue: undefined
+    })
     client.emitBatch('users.noted', { messages: [1, 2, 3].map((n) => ({ key: 'a', value: { n } })) })
     await all
     assert.deepEqual(
@@ -147,7 +156,10 @@ describe('a Kafka client of a Nest application over MicroserviceClient', () => {
   it('refuses what Nest would send in another way, before anything is sent', async () => {
     await assert.rejects(add({ value: 1, unit: 'kg' }), /data.unit would not be sent: put it into value/)
     await assert.rejects(add({ value: 1, partition: 2 }), /the key chooses the partition/)
-    await assert.rejects(add({ key: Buffer.from([0xff]), value: 1 }), /data.key has bytes that are not a text/)
+    await assert.rejects(
+      add({ key: Buffer.from([0xff]), value: 1 }),
+      /data.key has bytes that are not a text/
+    )
   })
 
   it('leaves clients of connect() alone, whose data are data', async () => {

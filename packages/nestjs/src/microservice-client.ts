@@ -180,7 +180,10 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   #messageOf({ data, metadata }: ReadPacket): Readonly<Partial<NestMessage>> {
     const whole = this.#options.transport.nestMessageOf?.(data)
     if (whole === undefined) return { data, headers: metadata }
-    return { data: whole.data, headers: metadata === undefined ? whole.headers : { ...whole.headers, ...metadata } }
+    return {
+      data: whole.data,
+      headers: metadata === undefined ? whole.headers : { ...whole.headers, ...metadata }
+    }
   }
 
   #open(): Opened {

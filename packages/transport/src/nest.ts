@@ -1,4 +1,6 @@
 /** Nest's packets: the exports for transports that exchange messages with programs that use Nest. */
+
+export type { ChannelRef, ConsumerRef, ProducerRef } from './nest/driver-refs.ts'
 export { answerByEventHandlers } from './nest/event-answer.ts'
 export { failurePacket } from './nest/failure-packet.ts'
 export { NEST_OPTION_NAMES } from './nest/option-names.ts'
@@ -18,7 +20,6 @@ export {
   valuePacket
 } from './nest/packet.ts'
 export { isForeign, readRemoteError } from './nest/reply.ts'
-export type { ChannelRef, ConsumerRef, ProducerRef } from './nest/driver-refs.ts'
 export { type ContextClass, contextOver, type MessageView } from './nest/rpc-context.ts'
 export { type Replies, RunningReply } from './nest/running-reply.ts'
 export { nestTransportName, nestTransportOf } from './nest/transports.ts'

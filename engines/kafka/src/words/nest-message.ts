@@ -33,7 +33,10 @@ export function nestMessageOf(given: unknown): NestMessage | undefined {
 }
 
 function headerText(name: string, value: unknown): string {
-  return [value].flat().map((one) => textOf(`data.headers.${name}`, one)).join(', ')
+  return [value]
+    .flat()
+    .map((one) => textOf(`data.headers.${name}`, one))
+    .join(', ')
 }
 
 /** A text as NestJS writes it: of a plain object or a list its JSON, else the text that the value itself gives. */
@@ -42,7 +45,11 @@ function textOf(path: string, value: unknown): string {
     try {
       return new TextDecoder('utf-8', { fatal: true }).decode(value)
     } catch (cause) {
-      throw new OptionError(path, `${path} has bytes that are not a text in UTF-8; encode them, such as in Base64`, cause)
+      throw new OptionError(
+        path,
+        `${path} has bytes that are not a text in UTF-8; encode them, such as in Base64`,
+        cause
+      )
     }
   }
   if (typeof value !== 'object' || value === null) return String(value)

@@ -63,7 +63,7 @@ export function departureOf(inbox: string): Outgoing {
   return { topic: EVERYONE, partition: 0, bytes }
 }
 
-/** A record for whoever handles a topic. The caller gives its key among the headers. */
+/** A record for the handlers of a topic. The caller gives its key among the headers. */
 function toAny(
   topic: string,
   value: Words | undefined,

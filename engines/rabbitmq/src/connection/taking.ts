@@ -130,7 +130,8 @@ export class Taking {
     if (!noAck) await channel.prefetch(prefetchCount)
     const receiveOne = noAck
       ? (message: Received) => void handle(message)
-      : (message: Received) => acknowledging(channel, message, (ended, settle) => handle(message, ended, settle))
+      : (message: Received) =>
+          acknowledging(channel, message, (ended, settle) => handle(message, ended, settle))
     const tag = await consume(channel, name, hearing, receiveOne, noAck)
     this.#leaving.push(async () => void (await channel.cancel(tag)))
   }

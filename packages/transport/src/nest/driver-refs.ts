@@ -74,7 +74,7 @@ export class ChannelRef {
     const message = (given && messages.get(given)) ?? this.#message
     if (message.settle?.(as) ?? as === 'done') return
     quietLog(this.#logger).warn(
-      'settled in vain',
+      'not settled',
       `getChannelRef().${method}() of '${shown(message.pattern)}' has no effect: the message was not stored, so nobody can deliver it again; over RabbitMQ give noAck: false, or make the event durable`
     )
   }
@@ -109,4 +109,9 @@ refuse(
   'connect describeGroup disconnect on pause paused resume run seek stop subscribe',
   'client.group(…).pause() pauses a group of durable handlers, and durable.start says where a group begins'
 )
-refuse(ProducerRef, 'getProducer', 'connect disconnect events isIdempotent logger on send sendBatch transaction', CALL)
+refuse(
+  ProducerRef,
+  'getProducer',
+  'connect disconnect events isIdempotent logger on send sendBatch transaction',
+  CALL
+)

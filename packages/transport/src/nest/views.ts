@@ -4,7 +4,8 @@ import type { IncomingMessage } from '../message.ts'
 import { remember } from './driver-refs.ts'
 
 /** The fields of a message that are read. */
-type Viewed = Pick<IncomingMessage, 'headers' | 'pattern'> & Partial<Pick<IncomingMessage, 'delivery' | 'settle'>>
+type Viewed = Pick<IncomingMessage, 'headers' | 'pattern'> &
+  Partial<Pick<IncomingMessage, 'delivery' | 'settle'>>
 
 /** A message of RabbitMQ or Kafka, as handlers of Nest read it. */
 export interface RmqMessage {
@@ -54,5 +55,7 @@ export function packetInNest({ headers }: Viewed, topic: string): MqttPacket {
 /** Where a durable event over Kafka stands: its position begins with the partition and the offset. */
 export function placeInNest({ delivery }: Viewed): { partition: number; offset: string } | undefined {
   const [, partition, offset] = /^(\d+)-(\d+)-\d+$/.exec(delivery?.position ?? '') ?? []
-  return partition === undefined || offset === undefined ? undefined : { partition: Number(partition), offset }
+  return partition === undefined || offset === undefined
+    ? undefined
+    : { partition: Number(partition), offset }
 }
