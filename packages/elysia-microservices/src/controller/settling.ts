@@ -1,6 +1,6 @@
 /** Lets the durable event handlers of controllers settle their event by hand: `getChannelRef().ack(message)`. */
 import { endSettled, type IncomingMessage, whenSettled } from '@elysia-microservices/transport/kit'
-import { runToEnd } from '../service/registry.ts'
+import { runToEnd } from '../hooks/run-to-end.ts'
 import type { Message } from '../types/message.ts'
 
 /** The handler, which ends as it has settled its message, or as it ends by itself. */

@@ -3,19 +3,16 @@ import {
   type Dispatcher,
   type DurableSettings,
   EventHandlersError,
-  exhaust,
   type IncomingMessage,
-  isStreamOfValues,
-  isThenable,
   OptionError,
   PatternNotFoundError,
   type Route,
   VIA_PLAIN,
-  viaOf,
-  whenSettled
+  viaOf
 } from '@elysia-microservices/transport/kit'
 import { answerByEventHandlers } from '@elysia-microservices/transport/nest'
 import type { CompiledHandler } from '../hooks/pipeline.ts'
+import { runToEnd } from '../hooks/run-to-end.ts'
 import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
 import { type Match, PatternRouter } from '../router/pattern-router.ts'
 
@@ -169,19 +166,6 @@ function named(pattern: HandlerPattern, handler: CompiledHandler): CompiledHandl
     message.matched ??= route
     return handler(message, params)
   }
-}
-
-/** Calls a handler with an event. Settles with the outcome when the handler's work has ended. */
-export function runToEnd(handler: Bound, message: IncomingMessage): void | Promise<void> {
-  const result = handler(message)
-  if (typeof result !== 'object' || result === null) return
-  if (isThenable(result)) return whenSettled(result, ended)
-  return ended(result)
-}
-
-/** Reads a stream to its end. Nobody uses the values of an event's handler, but making them is part of its work. */
-function ended(result: unknown): void | Promise<void> {
-  return isStreamOfValues(result) ? exhaust(result).then(() => {}) : undefined
 }
 
 /** Calls several handlers with an event. A handler that fails does not stop the others. */
