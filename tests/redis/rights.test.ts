@@ -53,7 +53,9 @@ const ONLY: readonly (readonly [users: readonly string[], ...command: string[]])
   [['web'], 'PUBLISH', '_elysia:s:m:orders:abcdefghijkl:orders.total', ''],
   [['web'], 'PUBLISH', 'orders.total', ''],
   [['orders', 'ledger'], 'PUBLISH', '_elysia:i:web:abcdefghijkl', ''],
-  [['till'], 'XADD', `${STORE}s:payments.settled`, '*', 'a', 'b'],
+  [['till', 'ledger'], 'XADD', `${STORE}s:payments.settled`, '*', 'a', 'b'],
+  [['till', 'ledger', 'operator'], 'ZREM', `${STORE}f:payments.settled`, 'a'],
+  [[], 'ZREM', `${STORE}f:payments.other`, 'a'],
   [['till'], 'PUBLISH', 'payments.settled', ''],
   [['ledger'], 'XADD', `${STORE}d:ledger`, '*', 'a', 'b'],
   [['operator'], 'XRANGE', `${STORE}d:ledger`, '-', '+'],
@@ -131,7 +133,7 @@ if (!isMissing('rights over Redis', redisMissing())) {
     })
 
     for (const ordered of [false, true])
-      it(`allow publishing and handling events${ordered ? ' in order' : ''}, pausing groups, and storing, listing and redriving dead letters`, async () => {
+      it(`allow publishing and handling events${ordered ? ' in order' : ''}, pausing groups, storing, listing and redriving dead letters, and events that wait`, async () => {
         await all.del(`${STORE}groups`, `${STORE}s:payments.settled`, `${STORE}d:ledger`)
         const handled: unknown[] = []
         let fails = true
@@ -157,6 +159,21 @@ if (!isMissing('rights over Redis', redisMissing())) {
         assert.equal(await letters.redrive((await dead())[0]?.position as string), true)
         await until('it is handled again', () => handled.length === 3)
         assert.deepEqual(await dead(), [])
+        for (const id of ['now', 'never', 'soon'])
+          await till.publish('payments.settled', id, {
+            id: `${id} ${ordered}`,
+            delay: id === 'soon' ? 50 : 3_600_000
+          })
+        await until('the first has come', () => handled.includes('soon'))
+        const waiting = await collected(operator.waiting())
+        assert.deepEqual(
+          waiting.map(({ data }) => data).toSorted(),
+          ['never', 'now']
+        )
+        assert.equal(await operator.cancel('payments.settled', `never ${ordered}`), true)
+        assert.equal(await operator.fire('payments.settled', `now ${ordered}`), true)
+        await until('the other one has come', () => handled.includes('now'))
+        assert.deepEqual(await collected(operator.waiting()), [])
         await ledger.stop()
         assert.ok(
           log.lines.every((line) => !line.includes('NOPERM') && !line.includes('does not let')),

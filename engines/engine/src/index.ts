@@ -35,7 +35,14 @@ export { Recovery } from './durable/recovery.ts'
 export type { StoreConnection, StoreEngine } from './durable/store-engine.ts'
 export type { StoreParts } from './durable/store-parts.ts'
 export { type StoredEvent, StoredFields, storedMessage } from './durable/stored-message.ts'
-export { deadLetterOf, headersIn, inPages, type StoredRow, waitingEvent } from './durable/stored-rows.ts'
+export {
+  deadLetterOf,
+  headersIn,
+  inPages,
+  merged,
+  type StoredRow,
+  waitingEvent
+} from './durable/stored-rows.ts'
 export { whyTooOld } from './durable/too-old.ts'
 export { checkHeaders, joinedHeaders } from './headers.ts'
 export { Hearing } from './hearing.ts'

@@ -66,7 +66,7 @@ export interface DriverConnection {
 }
 
 /** Stores streams of events, groups that read them, and dead letters. */
-export interface DriverStore extends Streams, Reading, Letters {}
+export interface DriverStore extends Streams, Reading, Letters, Future {}
 
 /** An event to be stored. */
 export interface EntryContent {
@@ -125,6 +125,35 @@ export interface ServerAbout {
   readonly hasAppendOnlyFile: boolean | undefined
 }
 
+/** The time of an event: milliseconds since 1970, or, with a plus sign before it, from now on at the server. */
+export type Time = `${number}` | `+${number}`
+
+/** Events of one pattern that are stored when their time comes. */
+export interface PlannedBatch
+  extends Pick<EntryBatch, 'pattern' | 'known' | 'duplicateWindow' | 'maxAge' | 'copies'> {
+  readonly events: readonly (EntryContent & { readonly time: Time })[]
+}
+
+/** An event that waits for its time. */
+export interface Awaited {
+  readonly id: string
+  /** Milliseconds since 1970. */
+  readonly due: number
+  readonly fields: readonly string[]
+}
+
+/** The events that wait for their time. `take` moves those that are due into the stream of their pattern. */
+export interface Future {
+  /** Keeps events until they are due, each id once. The position of one that waits is empty. */
+  plan(batch: PlannedBatch): Promise<Appended>
+  /** Deletes an event that waits. @returns whether it was there */
+  cancel(pattern: string, id: string): Promise<boolean>
+  /** An event that waits is due now. @returns whether it was there */
+  hasten(pattern: string, id: string): Promise<boolean>
+  /** Reads the events of a pattern that wait, the soonest first. @param behind the last one of the page before */
+  awaited(pattern: string, behind: Awaited | undefined, count: number): Promise<readonly Awaited[]>
+}
+
 /** The streams of patterns, and the groups in them. */
 export interface Streams {
   about(): Promise<ServerAbout>
@@ -172,6 +201,8 @@ export interface Reader {
   readonly process: string
   /** Milliseconds after which another process may take over an event of which nothing is heard. */
   readonly ackWait: number
+  /** Whether the stream has redriven events, of which none waits for its time. */
+  readonly isAgain?: boolean | undefined
   /** The key of the process that handles the events; only for ordered handlers. */
   readonly turn?: string | undefined
 }
@@ -190,7 +221,7 @@ export interface Standing {
   readonly first: string
   /** The number of events that were delivered and are not done. */
   readonly undone: number
-  /** Milliseconds until there is more, or until the turn of another process ends; -1: unknown. */
+  /** Milliseconds until there is more, of events whose time comes, too, or until the turn of another process ends; -1: unknown. */
   readonly more: number
 }
 
@@ -204,13 +235,15 @@ export type Take =
       readonly isNew: boolean
       readonly entries: readonly Taken[]
       readonly standing: Standing
+      /** Why the server has not stored an event whose time has come; empty: it has stored all. */
+      readonly refusal: string
     }
 
 /** How a process of a group gets events, and says what became of them. */
 export interface Reading {
   /**
-   * Takes events: those that are due again, those that other processes have left, and then new ones. If there are too
-   * few, the process is woken on the channel `wakeOf(stream)`.
+   * Takes events: those that are due again, those that other processes have left, and then new ones, also those whose
+   * time has come. If there are too few, the process is woken on the channel `wakeOf(stream)`.
    * @param isAll whether to look also for events that other processes have left, or, for an ordered handler, to take
    * all events that are not done
    */

@@ -44,7 +44,7 @@ export function futureEvents(under: EngineUnderTest): void {
         assert.equal((await client.publish(pattern, { n: 3 }, { id: 'x', delay: SOON })).duplicate, true)
       })
 
-      caseOf('can be listed and cancelled until it comes', [], async () => {
+      caseOf('can be listed, cancelled and delivered at once until it comes', [], async () => {
         const pattern = fresh()
         const seen: Message[] = []
         await note(pattern, 'cancelled', seen)
@@ -62,8 +62,12 @@ export function futureEvents(under: EngineUnderTest): void {
         assert.deepEqual([sooner?.id, sooner?.data], ['a', 'sooner'])
         assert.deepEqual(later, { pattern, id: 'b', key: 'k', at, headers: { 'x-a': '1' }, data: 'later' })
         assert.deepEqual(
-          [await client.cancel(pattern, 'a'), await client.cancel(pattern, 'a')],
-          [true, false]
+          [
+            await client.cancel(pattern, 'a'),
+            await client.cancel(pattern, 'a'),
+            await client.fire(pattern, 'a')
+          ],
+          [true, false, false]
         )
         assert.deepEqual(
           (await all()).map(({ id }) => id),
@@ -73,7 +77,10 @@ export function futureEvents(under: EngineUnderTest): void {
         await until('It has come', () => seen.length === 1)
         assert.equal(seen[0]?.data, 'again')
         assert.equal(await client.cancel(pattern, 'a'), false)
-        await client.cancel(pattern, 'b')
+        assert.equal(await client.fire(pattern, 'b'), true)
+        await until('The other one has come', () => seen.length === 2)
+        assert.deepEqual([seen[1]?.data, seen[1]?.delivery?.id], ['later', 'b'])
+        assert.deepEqual([await all(), await client.fire(pattern, 'b')], [[], false])
       })
 
       caseOf(

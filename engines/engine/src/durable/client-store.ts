@@ -95,6 +95,8 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
   protected readonly context: ClientContext
   /** Tells the time from which a `delay` counts; a store with a clock of its own replaces it. */
   protected readonly clock: Clock = systemClock
+  /** Whether the server compares times with its own clock, so that also a time that has passed here is told to it. */
+  protected readonly isTimedByServer: boolean = false
   /** The name of the store in errors. */
   readonly #title: string
   protected readonly publisher: Publisher<Event>
@@ -153,7 +155,7 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
       const directed = directedHeaders(options[GROUPS])
       const isOwnId = options.id === undefined
       if (hasTime(options) && this.future === undefined) throw noFuture(this.#title)
-      const due = dueOf(options, this.clock.now())
+      const due = dueOf(options, this.clock.now(), this.isTimedByServer)
       return this.outgoing(
         {
           pattern: nameOf(pattern),
@@ -162,7 +164,7 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
           isOwnId,
           timeout,
           signal: signal ?? undefined,
-          ...(due !== undefined && { due })
+          ...(due !== undefined && { due, isDelay: options.at === undefined || undefined })
         },
         { json, packet: eventOf(head, json), key, headers: directed ? { ...headers, ...directed } : headers }
       )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { routeOf } from '@elysia-microservices/transport/kit'
-import { deadLetterOf, inPages, waitingEvent } from './stored-rows.ts'
+import { deadLetterOf, inPages, merged, waitingEvent } from './stored-rows.ts'
 
 describe('a long list', () => {
   for (const [total, limit, expected, pages] of [
@@ -29,6 +29,28 @@ describe('a long list', () => {
       assert.equal(asked.length, pages)
       assert.ok(asked.every((most) => most <= 100))
     })
+})
+
+it('of sorted lists one sorted list is made, and no list is read further than needed', async () => {
+  const lists = [[1, 4, 9], [], [2, 3, 10], [4]]
+  const read: number[] = []
+  const asked = lists.map(async function* (list) {
+    for (const one of list) {
+      read.push(one)
+      yield one
+    }
+  })
+  const seen: number[] = []
+  for await (const one of merged(asked, (first, second) => first - second)) if (seen.push(one) === 4) break
+  assert.deepEqual(seen, [1, 2, 3, 4])
+  assert.deepEqual(read.includes(9), false)
+  const all = merged(
+    lists.map(async function* (list) {
+      yield* list
+    }),
+    (first, second) => first - second
+  )
+  assert.deepEqual(await Array.fromAsync(all), [1, 2, 3, 4, 4, 9, 10])
 })
 
 describe('a row', () => {

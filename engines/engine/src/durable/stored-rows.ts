@@ -33,6 +33,28 @@ export async function* inPages<Item>(
   }
 }
 
+/**
+ * Yields the items of several sorted lists as one sorted list.
+ * @param compare returns a number above 0 if the first item comes behind the second
+ */
+export async function* merged<Item>(
+  lists: readonly AsyncIterable<Item>[],
+  compare: (one: Item, other: Item) => number
+): AsyncGenerator<Item> {
+  const heads: { readonly item: Item; readonly rest: AsyncIterator<Item> }[] = []
+  const insert = async (rest: AsyncIterator<Item>) => {
+    const { value: item, done } = await rest.next()
+    if (done === true) return
+    const at = heads.findIndex((head) => compare(head.item, item) > 0)
+    heads.splice(at === -1 ? heads.length : at, 0, { item, rest })
+  }
+  for (const list of lists) await insert(list[Symbol.asyncIterator]())
+  for (let first = heads.shift(); first !== undefined; first = heads.shift()) {
+    yield first.item
+    await insert(first.rest)
+  }
+}
+
 /** The headers of a row. @param text their JSON, `null` if there are none */
 export function headersIn(text: unknown): MessageHeaders | undefined {
   return text === null ? undefined : (JSON.parse(String(text)) as MessageHeaders)

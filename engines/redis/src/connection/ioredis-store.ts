@@ -2,12 +2,14 @@
 import type { Redis } from 'ioredis'
 import {
   type Appended,
+  type Awaited,
   type DriverStore,
   type Entry,
   type EntryBatch,
   type GivenBack,
   type GroupAbout,
   isUnprepared,
+  type PlannedBatch,
   type Reader,
   type ServerAbout,
   type Standing,
@@ -15,9 +17,23 @@ import {
   type Take,
   type Taken
 } from '../driver.ts'
-import { headersToJson } from '../words/frames.ts'
-import { deadOf, GROUPS, laterOf, pausedOf, STREAMS, streamOf, wakeOf } from '../words/keys.ts'
-import { APPEND, BURY, ENSURE, GIVE_BACK, KEEP, LEAVE, REDRIVE, run, TAKE, TRIM } from './scripts.ts'
+import { fieldsOf, headersToJson } from '../words/frames.ts'
+import {
+  awaitedOf,
+  deadOf,
+  futureOf,
+  GROUPS,
+  idOf,
+  laterOf,
+  patternIn,
+  pausedOf,
+  STREAMS,
+  streamOf,
+  wakeOf
+} from '../words/keys.ts'
+import { AWAITED, CANCEL, HASTEN, PLAN } from './future-scripts.ts'
+import { run } from './lua.ts'
+import { APPEND, BURY, ENSURE, GIVE_BACK, KEEP, LEAVE, REDRIVE, TAKE, TRIM } from './scripts.ts'
 
 /** Milliseconds within which the replicas must confirm; afterwards the events are sent again. */
 const COPIED_WITHIN = 1_000
@@ -175,18 +191,21 @@ export class IoredisStore implements DriverStore {
   // ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
   async take(reader: Reader, room: number, isAll: boolean): Promise<Take> {
-    const { stream, group, process, ackWait, turn } = reader
+    const { stream, group, process, ackWait, isAgain, turn } = reader
+    const pattern = patternIn(stream)
     const keys = [stream, pausedOf(group), laterOf(group, stream), wakeOf(stream)]
+    if (!isAgain) keys.push(futureOf(pattern), awaitedOf(pattern))
     if (turn !== undefined) keys.push(turn)
-    const answer = await run(this.#commands, TAKE, keys, [group, process, room, ackWait, isAll ? 1 : 0])
+    const args = [group, process, room, ackWait, isAll ? 1 : 0, idOf(pattern, '')]
+    const answer = await run(this.#commands, TAKE, keys, args)
     const [state, ...rest] = answer as [string, ...unknown[]]
     if (state === 'paused') return { state }
     if (state === 'other') {
       const [pause, ...standing] = rest as [pause: number, ...RawStanding]
       return { state, standing: { ...standingOf(standing), more: pause } }
     }
-    const [isNew, entries, ...standing] = rest as [isNew: number, entries: Taken[], ...RawStanding]
-    return { state: 'ok', isNew: isNew === 1, entries, standing: standingOf(standing) }
+    const [isNew, entries, refusal, ...standing] = rest as [number, Taken[], string, ...RawStanding]
+    return { state: 'ok', isNew: isNew === 1, entries, refusal, standing: standingOf(standing) }
   }
 
   async takeNew({ stream, group, process }: Reader, room: number) {
@@ -246,6 +265,39 @@ export class IoredisStore implements DriverStore {
         ...string[]
       ])
     )
+  }
+
+  // ── events that wait ─────────────────────────────────────────────────────────────────────────────────
+
+  async plan({ pattern, events, known, duplicateWindow, maxAge, copies }: PlannedBatch): Promise<Appended> {
+    const stream = streamOf(pattern)
+    const keys = [stream, wakeOf(stream), futureOf(pattern), awaitedOf(pattern), ...known]
+    const args = events.flatMap((event) => [
+      event.id,
+      event.time,
+      JSON.stringify([duplicateWindow, ...fieldsOf(event)])
+    ])
+    const { storing } = this.#over
+    const answer = await run(storing, PLAN, keys, [idOf(pattern, ''), maxAge, ...args])
+    const counted = copies === 0 ? 0 : await storing.wait(copies, COPIED_WITHIN)
+    return { stored: Array.isArray(answer) ? (answer as Stored[]) : undefined, copies: counted }
+  }
+
+  async cancel(pattern: string, id: string): Promise<boolean> {
+    const keys = [futureOf(pattern), awaitedOf(pattern), idOf(pattern, id)]
+    return (await run(this.#commands, CANCEL, keys, [id])) === 1
+  }
+
+  async hasten(pattern: string, id: string): Promise<boolean> {
+    const keys = [futureOf(pattern), wakeOf(streamOf(pattern))]
+    return (await run(this.#commands, HASTEN, keys, [id])) === 1
+  }
+
+  async awaited(pattern: string, behind: Awaited | undefined, count: number): Promise<Awaited[]> {
+    const keys = [futureOf(pattern), awaitedOf(pattern)]
+    const args = [count, behind?.id ?? '', behind?.due ?? '']
+    const page = (await run(this.#commands, AWAITED, keys, args)) as [string, string, string][]
+    return page.map(([id, due, words]) => ({ id, due: Number(due), fields: JSON.parse(words).slice(1) }))
   }
 
   // ── dead letters ─────────────────────────────────────────────────────────────────────────────────────

@@ -4,33 +4,7 @@
  * first command of a script that needs memory, and no command behind it. So commands that may be refused come first,
  * and commands that must succeed come behind a change that needs no memory.
  */
-import { createHash } from 'node:crypto'
-import type { Redis } from 'ioredis'
-import { isUnprepared } from '../driver.ts'
-
-/** A script, and its name at the server. */
-export interface Script {
-  readonly text: string
-  readonly sha: string
-}
-
-function script(text: string): Script {
-  return { text, sha: createHash('sha1').update(text).digest('hex') }
-}
-
-const NOW = `local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)`
-
-const WAKE = `local function wake(key)
-  if redis.call('DEL', key) == 1 then redis.call('PUBLISH', key, '') end
-end`
-
-/** The function `trim`. If the user has no right to trim, services that read the state of the stream trim it. */
-const TRIMMING = `local function trim(stream, age)
-  if age == '0' then return end
-  ${NOW}
-  redis.pcall('XTRIM', stream, 'MINID', '~', string.format('%d', now - age))
-end`
+import { FIRE, NOW, script, TRIMMING, WAKE } from './lua.ts'
 
 /**
  * Stores events, each once, and publishes them to the subscribers of NestJS's channel. Keys: stream, wake, keys that
@@ -120,24 +94,36 @@ return redis.call('HGET', KEYS[1], ARGV[1])`)
 
 /** The most pausing events among which `TAKE` looks for the first. */
 const MOST_LATER = 100
+/** Milliseconds until an event is tried again that the server has not stored when its time came. */
+const AGAIN_AFTER = 1_000
 
 /**
- * Takes events for a process of a group. Keys: stream, paused, later, wake, turn (if in order). Arguments: group,
- * process, how many, milliseconds of a lease, 1 to look also for events that other processes have left, or, for an
- * ordered handler, for all events that are not done. Answers 'paused'; or 'other', milliseconds and the standing, if it
- * is the turn of another process; or 'ok', 1 if the turn is new, the events (position, fields, attempt), and the
- * standing: the position of the last event if all are done (otherwise empty), the position of the first event that is
+ * Takes events for a process of a group, and first stores those whose time has come. Keys: stream, paused, later, wake,
+ * and, unless the stream has redriven events, future, awaited, turn (if in order). Arguments: group, process, how many,
+ * milliseconds of a lease, 1 to look also for events that other processes have left, or, for an ordered handler, for
+ * all events that are not done, and the beginning of the keys of ids. Answers 'paused'; or 'other', milliseconds and
+ * the standing, if it is the turn of another process; or 'ok', 1 if the turn is new, the events (position, fields,
+ * attempt), why the server has not stored an event whose time has come (empty: it has stored all), and the standing:
+ * the position of the last event if all are done (otherwise empty), the position of the first event that is
  * not done (empty: there is none, or too many pause to look for it), the number of events that are not done, and
  * milliseconds until there is more (-1: unknown). Events that are due again or that a process has left come before new
  * events.
  */
 export const TAKE = script(`${NOW}
+${FIRE}
 local group, me, count, lease, all = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
+local future, awaited, turn = KEYS[5], KEYS[6], KEYS[7]
 if redis.call('EXISTS', KEYS[2]) == 1 then return {'paused'} end
+local refusal = future and fire(KEYS[1], future, awaited, ARGV[6]) or ''
 local function standing()
   local pending = redis.call('XPENDING', KEYS[1], group)
   local later = redis.call('ZRANGE', KEYS[3], 0, ${MOST_LATER - 1}, 'WITHSCORES')
   local more = later[2] and math.max(later[2] - now, 0) or -1
+  local due = future and redis.call('ZRANGE', future, 0, 0, 'WITHSCORES')[2]
+  if due then
+    local left = math.max(due - now, refusal == '' and 0 or ${AGAIN_AFTER})
+    if more < 0 or left < more then more = left end
+  end
   local ofLater = redis.call('ZCARD', KEYS[3])
   local undone, done, first = pending[1] + ofLater, '', pending[2] or ''
   if undone == 0 then
@@ -160,14 +146,14 @@ local function standing()
   end
   return {done, first, undone, more}
 end
-local isOrdered, isNew = #KEYS == 5, 0
+local isOrdered, isNew = turn ~= nil, 0
 if isOrdered then
-  local holder = redis.call('GET', KEYS[5])
-  if holder and holder ~= me then return {'other', redis.call('PTTL', KEYS[5]), unpack(standing())} end
-  if holder then redis.call('PEXPIRE', KEYS[5], lease)
+  local holder = redis.call('GET', turn)
+  if holder and holder ~= me then return {'other', redis.call('PTTL', turn), unpack(standing())} end
+  if holder then redis.call('PEXPIRE', turn, lease)
   else
     redis.call('DEL', KEYS[4])
-    redis.call('SET', KEYS[5], me, 'PX', lease)
+    redis.call('SET', turn, me, 'PX', lease)
     isNew, all = 1, true
   end
 end
@@ -198,7 +184,7 @@ if wanted > 0 then
   for _, one in ipairs(entries) do out[#out + 1] = {one[1], one[2], 1} end
   if #entries < wanted then redis.call('SET', KEYS[4], '1') end
 end
-return {'ok', isNew, out, unpack(standing())}`)
+return {'ok', isNew, out, refusal, unpack(standing())}`)
 
 /**
  * Extends the leases of a process's events. Keys: stream, turn (if in order). Arguments: group, process, milliseconds
@@ -262,18 +248,3 @@ if not redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2])[1] then
   redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
 end
 return 0`)
-
-/** Runs a script. The server gets the text of a script only if it does not know the script. */
-export async function run(
-  commands: Redis,
-  { sha, text }: Script,
-  keys: readonly string[],
-  args: readonly (string | number | Buffer)[]
-): Promise<unknown> {
-  try {
-    return await commands.evalsha(sha, keys.length, ...keys, ...args)
-  } catch (error) {
-    if (!isUnprepared(error)) throw error
-    return commands.eval(text, keys.length, ...keys, ...args)
-  }
-}

@@ -12,10 +12,13 @@ import { RedisDeadLetters } from './dead-letters.ts'
 import { readableError } from './errors.ts'
 import type { OutgoingEntry } from './event.ts'
 import { EventStore } from './event-store.ts'
+import { RedisFuture } from './future.ts'
 import { Groups } from './groups.ts'
 
 /** Publishes and manages stored events, over the current connection of the client. */
 export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingEntry> {
+  override readonly future = new RedisFuture(async () => (await this.connect()).store)
+  protected override readonly isTimedByServer = true
   readonly #options: CheckedOptions
 
   constructor(options: CheckedOptions, init: ClientStoreInit<RedisConnection>) {
@@ -48,9 +51,10 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
   }
 
   protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingEntry {
-    const { pattern, address, id, isOwnId, timeout, signal } = head
+    const { pattern, address, id, isOwnId, timeout, signal, due, isDelay } = head
     const size = Buffer.byteLength(packet)
+    const batch = undefined
     // Each field is written out, because V8 takes three times as long to copy `head`.
-    return { pattern, address, id, isOwnId, timeout, signal, size, packet, key, headers, batch: undefined }
+    return { pattern, address, id, isOwnId, timeout, signal, due, isDelay, size, packet, key, headers, batch }
   }
 }

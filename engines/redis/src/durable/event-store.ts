@@ -2,7 +2,7 @@
 import { newSecret, type Publisher, type Store } from '@elysia-microservices/engine'
 import { NotStoredError } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
-import { type EntryContent, isUnprepared, type Stored } from '../driver.ts'
+import { type Appended, type EntryContent, isUnprepared, type Stored, type Time } from '../driver.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
 import { endOfNestEvent } from '../words/frames.ts'
 import { idOf, streamOf } from '../words/keys.ts'
@@ -105,7 +105,10 @@ export class EventStore implements Store<OutgoingEntry> {
       if (!this.#isOpen(one)) continue
       const first = batch.events[0]?.event
       const isOther =
-        first !== undefined && (first.address !== event.address || first.isOwnId !== event.isOwnId)
+        first !== undefined &&
+        (first.address !== event.address ||
+          first.isOwnId !== event.isOwnId ||
+          (first.due === undefined) !== (event.due === undefined))
       if (isOther || batch.events.length === MOST_TOGETHER || size + event.size > MAX_EVENT) end()
       batch.events.push(one)
       event.batch = batch
@@ -122,24 +125,27 @@ export class EventStore implements Store<OutgoingEntry> {
     if (batch.events.some((one) => this.#isOpen(one))) this.#append(batch)
   }
 
-  /** Sends one batch. @param batch events of one pattern */
+  /** Sends one batch. @param batch events of one pattern: with times, or without */
   #append(batch: Batch): void {
     const publisher = this.#publisher as Publisher<OutgoingEntry>
-    const { address, isOwnId } = (batch.events[0] as Numbered).event
-    const listeners = this.#connection.routing.listeners(address)
+    const { address, isOwnId, due } = (batch.events[0] as Numbered).event
+    const isNow = due === undefined
+    const listeners = isNow ? this.#connection.routing.listeners(address) : undefined
     const events = batch.events.map(({ event }) => event)
-    this.#send(address, events, listeners.reached).then(
+    const sent = isNow ? this.#send(address, events, listeners?.reached) : this.#plan(address, events)
+    sent.then(
       (answer) => {
         if (answer === undefined) {
           for (const { number } of batch.events) publisher.missing(number)
           return
         }
-        if (isOwnId && !batch.isAgain) this.#settled.push(...keysOf(address, events))
-        const positions = isOwnId ? following(answer[0] as Stored, events.length) : answer
+        // While an event waits, the key of its id keeps others out, which may have chosen it.
+        if (isNow && isOwnId && !batch.isAgain) this.#settled.push(...keysOf(address, events))
+        const positions = isNow && isOwnId ? following(answer[0] as Stored, events.length) : answer
         for (const [at, { event, number }] of batch.events.entries()) {
           const [position, wasThere] = positions[at] as Stored
-          if (wasThere === 0) listeners.send?.(event.packet, event.headers)
-          publisher.stored(number, position, wasThere === 1)
+          if (wasThere === 0) listeners?.send?.(event.packet, event.headers)
+          publisher.stored(number, position === '' ? undefined : position, wasThere === 1)
         }
       },
       (error: Error) => this.#failed(batch, address, error)
@@ -211,7 +217,7 @@ export class EventStore implements Store<OutgoingEntry> {
     reached?: readonly string[]
   ): Promise<Answer | undefined> {
     const { duplicateWindow, maxAge, replicas } = this.#storage
-    const { stored, copies } = await this.#connection.store.append({
+    const appended = await this.#connection.store.append({
       pattern: address,
       events,
       known: keysOf(address, events),
@@ -221,6 +227,25 @@ export class EventStore implements Store<OutgoingEntry> {
       ending: reached === undefined ? '' : endOfNestEvent(undefined, reached),
       copies: replicas - 1
     })
+    return this.#copied(address, appended)
+  }
+
+  /** Stores events that wait for their time: each has a key of its own, because their times come one by one. */
+  async #plan(address: string, events: readonly OutgoingEntry[]): Promise<Answer | undefined> {
+    const { duplicateWindow, maxAge, replicas } = this.#storage
+    const planned = await this.#connection.store.plan({
+      pattern: address,
+      events: events.map((event) => ({ ...event, time: timeOf(event) })),
+      known: events.map(({ id }) => idOf(address, id)),
+      duplicateWindow,
+      maxAge,
+      copies: replicas - 1
+    })
+    return this.#copied(address, planned)
+  }
+
+  #copied(address: string, { stored, copies }: Appended): Answer | undefined {
+    const { replicas } = this.#storage
     if (copies < replicas - 1)
       throw new NotStoredError(
         `The event '${address}' is stored on the master and on ${copies} of ${replicas - 1} replicas: options.durable.replicas requires all of them; look at 'INFO replication'`,
@@ -228,6 +253,11 @@ export class EventStore implements Store<OutgoingEntry> {
       )
     return stored
   }
+}
+
+/** The time of an event. A delay counts by the clock of the server, which may differ from that of this process. */
+function timeOf({ due = 0, isDelay }: OutgoingEntry): Time {
+  return isDelay === true ? `+${Math.max(0, Math.ceil(due - Date.now()))}` : `${Math.ceil(due)}`
 }
 
 function newBatch(): Batch {

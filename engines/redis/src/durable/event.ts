@@ -47,7 +47,8 @@ export interface OutgoingEntry extends OutgoingEvent {
   batch: unknown
 }
 
-function read(entry: readonly string[]): Fields {
+/** The fields of an entry by their names. */
+export function fieldsIn(entry: readonly string[]): Fields {
   const fields: Record<string, string> = {}
   for (let at = 0; at + 1 < entry.length; at += 2) fields[entry[at] as string] = entry[at + 1] as string
   return fields
@@ -77,7 +78,7 @@ export class RedisEvent implements HeldEvent {
   constructor(source: Source, place: string, entry: readonly string[], attempt: number, leasedUntil: number) {
     this.source = source
     this.place = place
-    this.fields = read(entry)
+    this.fields = fieldsIn(entry)
     this.attempt = attempt
     this.leasedUntil = leasedUntil
   }
@@ -162,7 +163,7 @@ export function readDeadLetter(
   group: string,
   entry: readonly string[]
 ): { readonly letter: DeadLetter; readonly handler: string } {
-  const fields = read(entry)
+  const fields = fieldsIn(entry)
   const pattern = fields.pattern ?? ''
   const content = readableContentOf(fields.packet ?? '')
   const letter: DeadLetter = {

@@ -92,7 +92,7 @@ export class Feed implements Watched {
     const { source, group, process, ackWait, turn } = options
     this.#options = options
     this.source = source
-    this.#reader = { stream: source.stream, group, process, ackWait, turn }
+    this.#reader = { stream: source.stream, group, process, ackWait, isAgain: source.isAgain, turn }
     this.#acknowledgements = new Acknowledgements(this.#reader, source.isAgain)
   }
 
@@ -197,9 +197,10 @@ export class Feed implements Watched {
     const events = answer.entries.map(
       ([place, fields, attempt]) => new RedisEvent(this.source, place, fields, Number(attempt), leasedUntil)
     )
+    if (answer.refusal !== '') this.#refused(answer.refusal)
     if (events.length < room) this.#undelivered = 0
     if (events.length < room) this.#rest.begin(more)
-    else if (more < 0 && !this.#isOrdered && !this.source.isAgain)
+    else if ((more < 0 || more > FLOWS_FOR) && !this.#isOrdered && !this.source.isAgain)
       this.#flowsUntil = performance.now() + FLOWS_FOR
     this.#receive(events, this.#isOrdered && (isAll || answer.isNew))
   }
@@ -256,9 +257,12 @@ export class Feed implements Watched {
     // When the server is lost, the request is repeated after reconnecting.
     if (error.name !== 'ReplyError') return
     if (isGone(error)) return this.#options.owner.gone(this, error.message.replace(/ script: .*$/s, ''))
-    this.#options.logger.warn(
-      `Redis refuses a command about the events in '${this.source.stream}': ${error.message}; trying again`
-    )
+    this.#refused(error.message)
+  }
+
+  #refused(why: string): void {
+    const { stream } = this.source
+    this.#options.logger.warn(`Redis refuses a command about the events in '${stream}': ${why}; trying again`)
   }
 
   // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────

@@ -109,7 +109,7 @@ describe('streams of which nothing is to be done', () => {
 const NOTHING: Take = take([], { done: '', first: '', undone: 0, more: -1 })
 
 function take(entries: readonly Taken[], standing: Standing): Take {
-  return { state: 'ok', isNew: false, entries, standing }
+  return { state: 'ok', isNew: false, entries, refusal: '', standing }
 }
 
 /** A feed over a server whose answers the test gives. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { Opened, type ServerForCases } from './cases-frame.ts'
+import { futureCases } from './future-cases.ts'
 import { storeCases } from './store-cases.ts'
 
 export type { ServerForCases } from './cases-frame.ts'
@@ -9,6 +10,7 @@ export type { ServerForCases } from './cases-frame.ts'
 /** Declares the cases. @param title the server's name @param open starts a server, or returns one that runs */
 export function driverCases(title: string, open: () => Promise<ServerForCases>): void {
   storeCases(title, open)
+  futureCases(title, open)
   describe(`channels of Redis over ${title}`, () => {
     const opened = new Opened(open)
     afterEach(opened.close)

@@ -1,6 +1,6 @@
 /** The streams and records that a Redis server inside the process keeps. */
-import type { EntryContent } from '../driver.ts'
-import { headersToJson } from '../words/frames.ts'
+import type { Entry, Standing } from '../driver.ts'
+import { comparePositions } from '../words/keys.ts'
 
 interface Pending {
   process: string
@@ -26,8 +26,18 @@ export interface Stream {
   readonly groups: Map<string, Group>
 }
 
+/** An event that waits for its time. */
+export interface Awaiting {
+  due: number
+  readonly fields: readonly string[]
+  /** Milliseconds for which its id is remembered once it is stored. */
+  readonly window: number
+}
+
 /** All that a server keeps. */
 export interface Kept {
+  /** The events that wait for their time, by pattern and by id. */
+  readonly future: Map<string, Map<string, Awaiting>>
   readonly streams: Map<string, Stream>
   readonly names: Map<string, string>
   readonly handlers: Map<string, string>
@@ -45,6 +55,7 @@ export function refusal(message: string): Error {
 
 export function nothing(): Kept {
   return {
+    future: new Map(),
     streams: new Map(),
     names: new Map(),
     handlers: new Map(),
@@ -55,16 +66,31 @@ export function nothing(): Kept {
   }
 }
 
-export function fieldsOf({ packet, id, key, headers }: EntryContent): string[] {
-  const fields = ['packet', packet, 'id', id]
-  if (key !== undefined && key !== '') fields.push('key', key)
-  if (headers !== undefined) fields.push('headers', headersToJson(headers))
-  return fields
-}
-
 /** The events of a group that are delivered again, beginning with the one that is due first. */
 export function laterIn({ later }: Group) {
   return [...later]
     .map(([place, { due, attempt }]) => ({ place, due, attempt }))
     .sort((one, other) => one.due - other.due)
+}
+
+/**
+ * How far a group is.
+ * @param soonest when the first event is due that waits for its time; `undefined`: none waits
+ */
+export function standingOf(group: Group, soonest: number | undefined, now: number): Standing {
+  const later = laterIn(group)
+  const places = [...group.pending.keys(), ...group.later.keys()].sort(comparePositions)
+  const due = Math.min(later[0]?.due ?? Number.POSITIVE_INFINITY, soonest ?? Number.POSITIVE_INFINITY)
+  return {
+    done: places.length === 0 ? group.delivered : '',
+    first: places[0] ?? '',
+    undone: places.length,
+    more: due === Number.POSITIVE_INFINITY ? -1 : Math.max(due - now, 0)
+  }
+}
+
+/** An entry of a stream, with its fields as an object. */
+export function shownEntry([position, fields]: Entry): Readonly<Record<string, string>> {
+  const pairs = fields.flatMap((name, at) => (at % 2 === 0 ? [[name, fields[at + 1]]] : []))
+  return { position, ...Object.fromEntries(pairs) }
 }

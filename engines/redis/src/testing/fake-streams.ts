@@ -5,12 +5,14 @@
 import type { Clock } from '@elysia-microservices/transport/kit'
 import type {
   Appended,
+  Awaited,
   DriverStore,
   Entry,
   EntryBatch,
   EntryContent,
   GivenBack,
   GroupAbout,
+  PlannedBatch,
   Reader,
   ServerAbout,
   Standing,
@@ -18,9 +20,19 @@ import type {
   Take,
   Taken
 } from '../driver.ts'
-import { headersToJson } from '../words/frames.ts'
-import { comparePositions, deadOf, STREAMS, streamOf, timeOf, wakeOf } from '../words/keys.ts'
-import { fieldsOf, type Group, type Kept, laterIn, nothing, refusal, type Stream } from './fake-kept.ts'
+import { fieldsOf, headersToJson } from '../words/frames.ts'
+import { comparePositions, deadOf, patternIn, STREAMS, streamOf, timeOf, wakeOf } from '../words/keys.ts'
+import { awaitedIn, cancelIn, fireIn, pageOf, planIn } from './fake-future.ts'
+import {
+  type Group,
+  type Kept,
+  laterIn,
+  nothing,
+  refusal,
+  type Stream,
+  shownEntry,
+  standingOf
+} from './fake-kept.ts'
 
 /** The methods of a store, which answer at once. */
 export type AtOnce<Store> = {
@@ -64,10 +76,7 @@ export class FakeStreams implements AtOnce<DriverStore> {
 
   /** The entries of a stream, with their fields as an object. */
   entries(stream: string): Readonly<Record<string, string>>[] {
-    return [...(this.#kept.streams.get(stream)?.entries ?? [])].map(([position, fields]) => ({
-      position,
-      ...Object.fromEntries(fields.flatMap((name, at) => (at % 2 === 0 ? [[name, fields[at + 1]]] : [])))
-    }))
+    return [...(this.#kept.streams.get(stream)?.entries ?? [])].map(shownEntry)
   }
 
   /** Deletes events of a stream, as a stranger may. */
@@ -197,13 +206,15 @@ export class FakeStreams implements AtOnce<DriverStore> {
 
   // ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
-  take({ stream: key, group: name, process, ackWait, turn }: Reader, room: number, isAll: boolean): Take {
+  take(reader: Reader, room: number, isAll: boolean): Take {
+    const { stream: key, group: name, process, ackWait, turn, isAgain } = reader
     if (this.#kept.paused.has(name)) return { state: 'paused' }
     const group = this.#group(key, name)
     const now = this.#clock.now()
+    if (!isAgain) this.#fire(patternIn(key))
     const holder = turn === undefined ? undefined : this.#holder(turn)
     if (holder !== undefined && holder.process !== process)
-      return { state: 'other', standing: { ...this.#standing(group), more: holder.until - now } }
+      return { state: 'other', standing: { ...this.#standing(group, reader), more: holder.until - now } }
     const isNew = turn !== undefined && holder === undefined
     if (isNew) this.#kept.waiting.delete(key)
     if (turn !== undefined) this.#kept.turns.set(turn, { process, until: now + ackWait })
@@ -233,7 +244,7 @@ export class FakeStreams implements AtOnce<DriverStore> {
       for (const [place, fields] of fresh) entries.push([place, fields, 1])
       if (fresh.length < wanted) this.#kept.waiting.add(key)
     }
-    return { state: 'ok', isNew, entries, standing: this.#standing(group) }
+    return { state: 'ok', isNew, entries, refusal: '', standing: this.#standing(group, reader) }
   }
 
   takeNew({ stream, group, process }: Reader, room: number) {
@@ -290,6 +301,36 @@ export class FakeStreams implements AtOnce<DriverStore> {
 
   present(process: string, group: string, streams: readonly string[]): void {
     for (const stream of streams) this.#group(stream, group).asked.set(process, this.#clock.now())
+  }
+
+  // ── events that wait ─────────────────────────────────────────────────────────────────────────────────
+
+  plan(batch: PlannedBatch): Appended {
+    const { pattern, maxAge } = batch
+    const stream = streamOf(pattern)
+    if (!this.#kept.streams.has(stream)) return { stored: undefined, copies: this.replicas }
+    const [first] = awaitedIn(this.#kept, pattern)
+    const stored = planIn(this.#kept, batch, this.#clock.now())
+    const hasFired = this.#fire(pattern)
+    this.trim(stream, maxAge)
+    if (hasFired || awaitedIn(this.#kept, pattern)[0]?.id !== first?.id) this.#wake(stream)
+    return { stored, copies: this.replicas }
+  }
+
+  cancel(pattern: string, id: string): boolean {
+    return cancelIn(this.#kept, pattern, id)
+  }
+
+  hasten(pattern: string, id: string): boolean {
+    const event = this.#kept.future.get(pattern)?.get(id)
+    if (event === undefined) return false
+    event.due = this.#clock.now()
+    this.#wake(streamOf(pattern))
+    return true
+  }
+
+  awaited(pattern: string, behind: Awaited | undefined, count: number): Awaited[] {
+    return pageOf(awaitedIn(this.#kept, pattern), behind, count)
   }
 
   // ── dead letters ─────────────────────────────────────────────────────────────────────────────────────
@@ -362,15 +403,14 @@ export class FakeStreams implements AtOnce<DriverStore> {
     return fresh
   }
 
-  #standing(group: Group): Standing {
-    const later = laterIn(group)
-    const places = [...group.pending.keys(), ...group.later.keys()].sort(comparePositions)
-    return {
-      done: places.length === 0 ? group.delivered : '',
-      first: places[0] ?? '',
-      undone: places.length,
-      more: later[0] === undefined ? -1 : Math.max(later[0].due - this.#clock.now(), 0)
-    }
+  #standing(group: Group, { stream, isAgain }: Reader): Standing {
+    const soonest = isAgain ? undefined : awaitedIn(this.#kept, patternIn(stream))[0]
+    return standingOf(group, soonest?.due, this.#clock.now())
+  }
+
+  #fire(pattern: string): boolean {
+    const add = (fields: readonly string[]) => this.#add(this.#there(streamOf(pattern)), fields)
+    return fireIn(this.#kept, pattern, this.#clock.now(), add)
   }
 
   #wake(stream: string): void {

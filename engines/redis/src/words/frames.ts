@@ -53,6 +53,24 @@ export function headersToJson(headers: CarriedHeaders): string {
   return JSON.stringify(joinedHeaders(headers))
 }
 
+/** The fields of an event in a stream: names and values in turn. */
+export function fieldsOf({
+  packet,
+  id,
+  key,
+  headers
+}: {
+  readonly packet: string
+  readonly id: string
+  readonly key?: string | undefined
+  readonly headers: CarriedHeaders | undefined
+}): string[] {
+  const fields = ['packet', packet, 'id', id]
+  if (key !== undefined && key !== '') fields.push('key', key)
+  if (headers !== undefined) fields.push('headers', headersToJson(headers))
+  return fields
+}
+
 /** Reads headers from JSON: texts by name. All else is left out. */
 function readHeaders(json: string): MessageHeaders | undefined {
   try {

@@ -21,6 +21,11 @@ export function streamOf(pattern: string): string {
   return `${STORE}s:${pattern}`
 }
 
+/** The pattern of a stream with its events. */
+export function patternIn(stream: string): string {
+  return stream.slice(streamOf('').length)
+}
+
 /** The stream with the redriven events of one handler of a group. */
 export function againOf(group: string, pattern: string): string {
   return `${STORE}a:${group} ${pattern}`
@@ -34,6 +39,16 @@ export function deadOf(group: string): string {
 /** A sorted set of the events of a stream that are delivered to a group again, by the time at which they are due. */
 export function laterOf(group: string, stream: string): string {
   return `${STORE}l:${group} ${stream.slice(STORE.length)}`
+}
+
+/** A sorted set of the events of a pattern that wait for their time: their ids, by the time at which they are due. */
+export function futureOf(pattern: string): string {
+  return `${STORE}f:${pattern}`
+}
+
+/** A hash with the events that wait for their time, by id. */
+export function awaitedOf(pattern: string): string {
+  return `${STORE}e:${pattern}`
 }
 
 /** A key that exists while a process waits for more events of a stream; also the channel that wakes the process. */
@@ -51,7 +66,10 @@ export function turnOf(group: string, pattern: string): string {
   return `${STORE}t:${group} ${pattern}`
 }
 
-/** A key that exists while the id of an event is remembered. Ids have no line breaks. */
+/**
+ * A key that exists while the id of an event is remembered, with the position of the event, or with nothing while the
+ * event waits for its time. Ids have no line breaks.
+ */
 export function idOf(pattern: string, id: string): string {
   return `${STORE}i:${pattern}\n${id}`
 }

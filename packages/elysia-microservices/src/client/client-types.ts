@@ -76,6 +76,12 @@ interface Storing {
    */
   cancel(pattern: Pattern, id: string): Promise<boolean>
   /**
+   * Delivers an event that waits for its time now.
+   * @returns false if it was not waiting any more
+   * @throws {OptionError} the store keeps no events until a time
+   */
+  fire(pattern: Pattern, id: string): Promise<boolean>
+  /**
    * Lists events that wait for their time, the soonest first.
    * @throws {OptionError} the store keeps no events until a time
    */

@@ -325,6 +325,10 @@ class TransportClient extends Calls implements UntypedStoringClient {
     return this.#future.cancel(pattern, id)
   }
 
+  fire(pattern: Pattern, id: string): Promise<boolean> {
+    return this.#future.fire(pattern, id)
+  }
+
   waiting(options?: ListWaitingOptions): AsyncIterable<WaitingEvent> {
     return this.#future.list(options)
   }

@@ -38,7 +38,7 @@ export interface FutureEvents {
    */
   cancel(pattern: Pattern, id: string): Promise<boolean>
   /**
-   * Delivers an event that waits now.
+   * Makes an event that waits due now.
    * @returns false if it does not wait
    */
   fire(pattern: Pattern, id: string): Promise<boolean>
@@ -65,10 +65,11 @@ export function checkTime({ at, delay }: EventTime): void {
 /**
  * The time of an event in milliseconds since 1970; `undefined`: it is delivered at once.
  * @param now milliseconds since 1970
+ * @param isOtherClock whether it becomes due by another clock, by which a time that has passed here may be to come
  */
-export function dueOf({ at, delay = 0 }: EventTime, now: number): number | undefined {
+export function dueOf({ at, delay = 0 }: EventTime, now: number, isOtherClock = false): number | undefined {
   const due = at === undefined ? Math.min(now + delay, LATEST) : at.getTime()
-  return due > now ? due : undefined
+  return due > now || (isOtherClock && at !== undefined) ? due : undefined
 }
 
 /** Whether an event has a time among its options. */

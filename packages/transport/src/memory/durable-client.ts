@@ -47,13 +47,10 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPl
       return new Promise((resolve, reject) => {
         outside(() => {
           try {
-            const tellPlain = () => {
-              if (reachesPlain) hub.sendEvent(message, true)
-            }
             const due = dueOf(given ?? {}, store.clock.now())
-            if (due !== undefined) return resolve(store.storeLater(message, key, id, due, tellPlain))
+            if (due !== undefined) return resolve(store.storeLater(message, key, id, due))
             const published = store.store(message, key, id)
-            if (!published.duplicate) tellPlain()
+            if (!published.duplicate && reachesPlain) hub.sendEvent(message, true)
             resolve(published)
           } catch (error) {
             reject(error)

@@ -99,16 +99,12 @@ export class MemoryStore {
     return { id, position: String(stored.position), duplicate: false }
   }
 
-  /**
-   * Keeps an event until it is due, unless its id is known.
-   * @param fired is called when the event was stored, with its groups
-   */
+  /** Keeps an event until it is due, unless its id is known. */
   storeLater(
     message: MemoryMessage,
     key: string | undefined,
     given: string | undefined,
-    due: number,
-    fired: () => void
+    due: number
   ): Published {
     const id = given ?? `memory-later-${++this.#unnamed}`
     this.#forgetIds(this.clock.now())
@@ -116,11 +112,7 @@ export class MemoryStore {
     if (this.#ids.has(name) || this.later.has(name)) return { id, position: undefined, duplicate: true }
     if (this.later.size >= MOST_WAITING)
       throw new NotStoredError(`${MOST_WAITING} events already wait for their time`, true)
-    const fire = () => {
-      this.store(message, key, id)
-      fired()
-    }
-    this.later.add({ name, due, fire, id, key, message })
+    this.later.add({ name, due, fire: () => void this.store(message, key, id), id, key, message })
     return { id, position: undefined, duplicate: false }
   }
 
