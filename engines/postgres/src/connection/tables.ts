@@ -258,8 +258,9 @@ export class Tables {
 
   /** Publishes an event of the future now. @returns whether it waited */
   async fire(pattern: string, id: string): Promise<boolean> {
+    // The row is locked first: a row that its own statement deletes before it is locked is no row of the answer.
     const rows = await this.query(
-      'with these as (select l.id, "elysia_microservices".fire_these(array[l])::text, "elysia_microservices".wake_handlers()::text from "elysia_microservices".later as l where pattern = $1::text and id = $2::text for update) select id from these',
+      'with one as materialized (select l as event from "elysia_microservices".later as l where pattern = $1::text and id = $2::text for update) select "elysia_microservices".fire_these(array[event])::text, "elysia_microservices".wake_handlers()::text from one',
       pattern,
       id
     )
