@@ -166,10 +166,7 @@ if (!isMissing('rights over Redis', redisMissing())) {
           })
         await until('the first has come', () => handled.includes('soon'))
         const waiting = await collected(operator.waiting())
-        assert.deepEqual(
-          waiting.map(({ data }) => data).toSorted(),
-          ['never', 'now']
-        )
+        assert.deepEqual(waiting.map(({ data }) => data).toSorted(), ['never', 'now'])
         assert.equal(await operator.cancel('payments.settled', `never ${ordered}`), true)
         assert.equal(await operator.fire('payments.settled', `now ${ordered}`), true)
         await until('the other one has come', () => handled.includes('now'))
