@@ -46,7 +46,7 @@ export {
   type Verdict,
   verdictOf
 } from './protocol/authenticate.ts'
-export { writeCaller } from './protocol/caller-entry.ts'
+export { writeCaller, writeName } from './protocol/caller-entry.ts'
 export { ClientConnection } from './protocol/client-connection.ts'
 export { clientResponder } from './protocol/client-responder.ts'
 export type { Credentials } from './protocol/composite-metadata.ts'

@@ -115,6 +115,7 @@ export {
 } from './durable/schedule.ts'
 export { endSettled } from './durable/settling.ts'
 export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'
+export { callersTimeOver, canceledByCaller, serviceStopped } from './errors/ended.ts'
 export { declaredError, describe, errorOf, forOneMore, noteCall, unsendable } from './errors/index.ts'
 export {
   ErrorAnswer,
@@ -129,7 +130,7 @@ export { RESERVED_PREFIX, refuseReserved } from './headers.ts'
 export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
 export { INSIDE, type InsideClient, insideOf } from './inside-client.ts'
-export { checkLogger, loggerOf } from './logger.ts'
+export { checkLogger, loggerOf, serviceLoggerOf } from './logger.ts'
 export {
   IncomingMessage,
   type IncomingMessageInit,
@@ -174,6 +175,7 @@ export {
   type OptionRow,
   type OptionTable,
   readTable,
+  SAME_OPTIONS,
   timeoutOf,
   unlessFalse,
   withDefaults,

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import pino from 'pino'
-import { loggerOf } from './logger.ts'
+import { loggerOf, serviceLoggerOf } from './logger.ts'
 
-describe('loggerOf', () => {
+describe('a logger of the user', () => {
   it('takes lines at debug where the logger does, and pino only at that level', () => {
     const lines: { level: number; msg: string }[] = []
     const at = (level: string) =>
       pino({ level }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-    assert.equal(loggerOf(at('info')).debug, undefined)
-    assert.equal(loggerOf({ error() {}, warn() {} }).debug, undefined)
-    loggerOf(at('debug')).debug?.('handled')
+    assert.equal(serviceLoggerOf(at('info')).debug, undefined)
+    assert.equal(serviceLoggerOf({ error() {}, warn() {} }).debug, undefined)
+    serviceLoggerOf(at('debug')).debug?.('handled')
     assert.deepEqual(
       lines.map(({ level, msg }) => [level, msg]),
       [[20, 'handled']]

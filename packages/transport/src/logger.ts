@@ -50,19 +50,29 @@ interface ObjectFirst {
  */
 export function loggerOf(given: Logger): Logger {
   const pino = isPino(given) ? (given as Logger & ObjectFirst) : undefined
-  const guarded = (level: 'error' | 'warn' | 'debug') => (message: string, cause?: unknown) => {
-    try {
-      let written: unknown
-      if (cause === undefined || level === 'debug') written = given[level]?.(message)
-      else written = pino === undefined ? given[level](message, cause) : pino[level]({ err: cause }, message)
-      if (typeof written === 'object' && written !== null && isThenable(written))
-        void whenSettled(written, ignore, ignore)
-    } catch {
-      sayOnConsole(message)
-    }
+  const guarded = (level: 'error' | 'warn') => (message: string, cause?: unknown) =>
+    written(message, () => {
+      if (cause === undefined) return given[level](message)
+      return pino === undefined ? given[level](message, cause) : pino[level]({ err: cause }, message)
+    })
+  return { error: guarded('error'), warn: guarded('warn') }
+}
+
+/** As `loggerOf`, for a service: with the method `debug` if the given logger wants such lines. */
+export function serviceLoggerOf(given: Logger): Logger {
+  const logger = loggerOf(given)
+  if (!isDebugging(given)) return logger
+  return { ...logger, debug: (message) => written(message, () => given.debug?.(message)) }
+}
+
+function written(message: string, write: () => unknown): void {
+  try {
+    const result = write()
+    if (typeof result === 'object' && result !== null && isThenable(result))
+      void whenSettled(result, ignore, ignore)
+  } catch {
+    sayOnConsole(message)
   }
-  const logger = { error: guarded('error'), warn: guarded('warn') }
-  return isDebugging(given) ? { ...logger, debug: guarded('debug') } : logger
 }
 
 function isDebugging(given: Logger): boolean {

@@ -19,6 +19,7 @@ import {
   nearest,
   type OptionCheck,
   readTable,
+  SAME_OPTIONS,
   withDefaults
 } from './options.ts'
 
@@ -30,7 +31,7 @@ interface Options {
   readonly connectTimeout?: number | undefined
 }
 
-const read = (given: unknown) => withDefaults('options', given as Options | undefined, DEFAULTS)
+const read = (given: unknown) => withDefaults('options', given as Options | undefined, DEFAULTS, SAME_OPTIONS)
 
 describe('options by a table', () => {
   const table = {

@@ -5,14 +5,16 @@ import { OptionError } from './errors/index.ts'
  * Fills in the default of each option that is missing or `undefined`. The table of defaults names all options; an
  * option without a default is `undefined` there.
  * @param path the name of the options in error messages
+ * @param same see `SAME_OPTIONS`. Default: none, so that pages do not load it
  * @throws {OptionError} `given` is not an object, or has an option that the table lacks
  */
 export function withDefaults<Options extends object, Defaults extends object>(
   path: string,
   given: Options | undefined,
-  defaults: Defaults
+  defaults: Defaults,
+  same?: typeof SAME_OPTIONS
 ): Filled<Options, Defaults> {
-  if (given !== undefined) checkNames(path, given, Object.keys(defaults))
+  if (given !== undefined) checkNames(path, given, Object.keys(defaults), same)
   return { ...defaults, ...withoutUndefined(given ?? {}) } as Filled<Options, Defaults>
 }
 
@@ -56,7 +58,7 @@ export function readTable<Options extends object, Table extends OptionTable<Opti
 ): FromTable<Options, Table> {
   const rows = Object.entries<OptionRow<unknown>>(table)
   const defaults = Object.fromEntries(rows.map(([name, { byDefault }]) => [name, byDefault]))
-  const values = withDefaults<Options, object>(path, given, defaults) as Record<string, unknown>
+  const values = withDefaults<Options, object>(path, given, defaults, SAME_OPTIONS) as Record<string, unknown>
   for (const [name, { check, isNeeded }] of rows)
     if (values[name] !== undefined || isNeeded) check?.(`${path}.${name}`, values[name])
   return values as FromTable<Options, Table>
@@ -83,7 +85,7 @@ export type Filled<Options, Defaults> = {
 }
 
 /** The names that other libraries have for an option, some of which look like another option: `ssl` is not `sasl`. */
-const SAME: Readonly<Record<string, string | undefined>> = {
+export const SAME_OPTIONS: Readonly<Record<string, string | undefined>> = {
   tls: 'ssl',
   connectTimeout: 'timeout',
   url: 'urls servers brokers endpoints',
@@ -95,12 +97,17 @@ const SAME: Readonly<Record<string, string | undefined>> = {
 }
 
 /** @throws {OptionError} `given` is not an object, or has an unknown name */
-export function checkNames(path: string, given: unknown, known: readonly string[]): asserts given is object {
+export function checkNames(
+  path: string,
+  given: unknown,
+  known: readonly string[],
+  same: typeof SAME_OPTIONS = {}
+): asserts given is object {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw OptionError.expected(path, 'an object of options', given)
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || known.includes(name)) continue
-    const near = known.find((own) => SAME[own]?.split(' ').includes(name)) ?? nearest(name, known)
+    const near = known.find((own) => same[own]?.split(' ').includes(name)) ?? nearest(name, known)
     const hint = near === undefined ? `there are ${known.join(', ')}` : `did you mean ${path}.${near}?`
     throw new OptionError(`${path}.${name}`, `${path}.${name} is not an option; ${hint}`)
   }

@@ -40,6 +40,7 @@ function newShop() {
     })
     .message('shop.checked', ({ data }) => data.id, { data: t.Object({ id: t.Number() }) })
     .message('shop.headers', ({ headers, transport, timeout }) => ({ ...headers, transport, timeout }))
+    .message('shop.caller', ({ peer }) => peer?.name)
     .event('shop.viewed', ({ data }) => void seen.viewed.push(data))
     .message('internal.secret', () => 'secret')
 }
@@ -144,6 +145,32 @@ describe('a client over WebSocket', () => {
     await client.stream('shop.count', 1).next()
     assert.deepEqual(seen, ['request shop.later', 'stream shop.count'])
     assert.throws(() => middleware(1 as never), { path: 'middleware[0]' })
+  })
+
+  it('makes calls with options of their own, which it checks', async () => {
+    await using app = await opened()
+    await using client = clientOf<Shop>(app, { timeout: 9_000 })
+    await client.connect()
+    let n = 0
+    const mine = client.with({ headers: () => ({ n: String(++n) }), timeout: 1_000 })
+    assert.deepEqual(await mine.request('shop.headers'), { n: '1', transport: 'websocket', timeout: 1_000 })
+    const { data } = await mine.with({ headers: { a: 'b' } }).safe.request('shop.headers')
+    assert.deepEqual(data, { n: '2', a: 'b', transport: 'websocket', timeout: 1_000 })
+    await assert.rejects(client.with({ header: {} } as never).request('shop.headers'), {
+      path: 'options.header'
+    })
+  })
+
+  it('tells its name once for each connection', async () => {
+    await using app = await opened()
+    await using client = clientOf<Shop>(app, { name: 'till 7' })
+    await using nameless = clientOf<Shop>(app)
+    assert.deepEqual(
+      [await client.request('shop.caller'), await nameless.request('shop.caller')],
+      ['till 7', undefined]
+    )
+    for (const name of ['', 'x'.repeat(101), 7 as never])
+      assert.throws(() => clientOf(app, { name }), { path: 'options.name' })
   })
 
   it('gets errors as outcomes', async () => {

@@ -48,8 +48,8 @@ type IsOne<Name> = {} extends { [Key in Name & PropertyKey]: 1 } ? false : true
 type Contract<Service, Ones> = MessagesOf<Service> & EventsOf<Service> extends infer All
   ? { [Name in keyof All as IsOne<Name> extends Ones ? Name : never]: All[Name] extends { readonly value: unknown } ? Message<All[Name]> : Emitted<All[Name]> }
   : never
-type Service<Exported> = '~messages' extends keyof Exported ? Exported
-  : Exported extends (...args: never[]) => infer Made ? '~messages' extends keyof Awaited<Made> ? Awaited<Made> : never
+type Service<Exported> = Exported extends Typed ? Exported
+  : Exported extends (...args: never[]) => infer Made ? Awaited<Made> extends Typed ? Awaited<Made> : never
   : never
 type Services<Module, Ones> = [Module] extends [infer All]
   ? { [Name in keyof All as [Service<All[Name]>] extends [never] ? never : Name]: Contract<Service<All[Name]>, Ones> }
@@ -120,7 +120,7 @@ export async function contractsOf(file: string): Promise<Contracts> {
       writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
     const imported = [
       `import type * as all from ${JSON.stringify(source)}`,
-      `import type { EventsOf, MessagesOf } from ${JSON.stringify(realpathSync(types))}`,
+      `import type { EventsOf, MessagesOf, Typed } from ${JSON.stringify(realpathSync(types))}`,
       ERRORS
     ]
     write('package.json', { type: 'module' })

@@ -4,8 +4,9 @@
  */
 
 import {
-  CanceledError,
   ConnectionError,
+  callersTimeOver,
+  canceledByCaller,
   cleanUpFailed,
   errorToText,
   type IncomingMessage,
@@ -13,7 +14,7 @@ import {
   isRejected,
   LONGEST_TIME,
   OutgoingValues,
-  TimeoutError
+  serviceStopped
 } from '@elysia-microservices/transport/kit'
 import { failurePacket, toJson, valuePacket } from '@elysia-microservices/transport/nest'
 import { MOST_OF_ONE } from '../batches.ts'
@@ -96,10 +97,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
     this.#message = message
     const { timeout } = message
     if (timeout === undefined || this.isDone) return
-    this.#deadline = setTimeout(
-      () => this.#giveUp(TimeoutError.ofCaller(timeout)),
-      Math.min(timeout, LONGEST_TIME)
-    )
+    this.#deadline = setTimeout(() => this.#giveUp(callersTimeOver(timeout)), Math.min(timeout, LONGEST_TIME))
   }
 
   /** Opens the input of a channel: the values that the caller sends. */
@@ -120,7 +118,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
     if (refusal instanceof ConnectionError) this.#input?.lose()
     else if (refusal !== undefined) this.#input?.fail(refusal.message)
     else if (word === Told.granted) this.#grant(textOf(words))
-    else if (word === Told.canceled) this.#giveUp(CanceledError.byCaller())
+    else if (word === Told.canceled) this.#giveUp(canceledByCaller())
     else if (word === Told.input) this.#input?.take(textOf(words, 1))
     else if (word === Told.inputEnded) this.#input?.end(numberIn(textOf(words), 1))
     else if (word === Told.inputFailed) this.#input?.fail(`The caller's input failed: ${textOf(words, 1)}`)
@@ -156,7 +154,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
   /** The service stops and waits no longer for the handler. */
   cut(): void {
     if (this.#isLeaving) return
-    this.#input?.fail(ConnectionError.stopped())
+    this.#input?.fail(serviceStopped())
     this.abort(() => this.say(Said.gone))
   }
 

@@ -20,6 +20,7 @@ import type {
   WaitingEvent
 } from '@elysia-microservices/transport'
 import type { EventsOf, MessagesOf } from '../types/carried.ts'
+import type { CALLS } from '../types/carrying.ts'
 import type { ColdObservable } from './cold-observable.ts'
 import type {
   AnyKnown,
@@ -227,7 +228,7 @@ export interface Client<Service> extends TypedCalls, TypedSend, Connected, Knows
    */
   with(defaults: CallDefaults): CallsTo<Service>
   /** Exists only in the type: makes the clients of two services incompatible. Has no value at run time. */
-  readonly '~calls'?: {
+  readonly [CALLS]?: {
     readonly messages: Knowledge<Service>['all']
     readonly events: Knowledge<Service>['events']
   }

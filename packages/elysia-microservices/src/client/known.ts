@@ -4,6 +4,7 @@
 import type { CallOptions, EmitOptions, Pattern, PublishOptions } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { AnswersOf, EventsOf, MessagesOf, UnexposedOf } from '../types/carried.ts'
+import type { KNOWN } from '../types/carrying.ts'
 import type { FailuresOf } from '../types/errors.ts'
 import type { ObjectName, ObjectOf } from '../types/pattern.ts'
 import type { EventType, MessageType } from '../types/service.ts'
@@ -249,7 +250,7 @@ export interface AnyKnown {
  * calls of n patterns would cost the compiler the square of n.
  */
 export interface Knowing<Known> {
-  readonly '~known'?: Known
+  readonly [KNOWN]?: Known
 }
 
 /** The types of calls of the patterns of one kind, their names, and the sentences for patterns of other kinds. */

@@ -2,11 +2,11 @@
 import {
   type Address,
   isInDevelopment,
-  loggerOf,
   nameProcess,
   OptionError,
   type ServerTransport,
   type ServiceStatus,
+  serviceLoggerOf,
   storeOf
 } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
@@ -48,7 +48,7 @@ export function microservice<
 export function microservice(options?: MicroserviceOptions): object {
   const { service, transports } = readOptions(options)
   const { name, group, version, controllers, nest, chaos, drain, workers, shutdownOn } = service
-  const logger = loggerOf(service.logger)
+  const logger = serviceLoggerOf(service.logger)
   nameProcess(name)
   const core = new ServiceCore()
   core.environment.logger = logger

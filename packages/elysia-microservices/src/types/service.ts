@@ -2,6 +2,7 @@
 import type { RpcError } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { AnySchema } from '../schema/schema-types.ts'
+import type { EVENTS, MESSAGES, SCOPE } from './carrying.ts'
 import type { Throwable, Throws } from './errors.ts'
 import type { Message } from './message.ts'
 import type { ParamsContext, Prefixed } from './pattern.ts'
@@ -215,7 +216,7 @@ export interface PrefixedAnswers<Prefix extends string, Group extends NoAnswers>
  * type, at each call of a chain.
  */
 export interface Typed<Messages = unknown, Events = unknown, Scope = unknown> {
-  readonly '~messages': Messages
-  readonly '~events': Events
-  readonly '~scope': Scope
+  readonly [MESSAGES]: Messages
+  readonly [EVENTS]: Events
+  readonly [SCOPE]: Scope
 }

@@ -10,7 +10,11 @@ const CALLER = 'application/vnd.elysia-microservices.caller'
 /** Adds the name of the client, or else the name of its process, to the metadata of SETUP. */
 export function writeCaller(out: ByteWriter, own: string | undefined): void {
   const name = callerName(own)
-  if (name === undefined) return
+  if (name !== undefined) writeName(out, name)
+}
+
+/** Adds a name to the metadata of SETUP. */
+export function writeName(out: ByteWriter, name: string): void {
   const entry = beginEntry(out, CALLER)
   out.utf8(name)
   endEntry(out, entry)

@@ -96,12 +96,12 @@ describe('composite metadata', () => {
   it('is refused with what is wrong with it', () => {
     const own = entry('a/b', 'content')
     for (const [bytes, message] of [
-      [own.subarray(0, 3), 'The name of a MIME type reaches beyond its metadata'],
-      [own.subarray(0, 4), 'Composite metadata ends within an entry'],
-      [own.subarray(0, 6), 'Composite metadata ends within an entry'],
-      [own.subarray(0, 7), 'An entry of composite metadata reaches beyond it'],
-      [own.subarray(0, -1), 'An entry of composite metadata reaches beyond it'],
-      [join([own, Buffer.of(0x85)]), 'Composite metadata ends within an entry'],
+      [own.subarray(0, 3), 'Metadata ends within an entry'],
+      [own.subarray(0, 4), 'Metadata ends within an entry'],
+      [own.subarray(0, 6), 'Metadata ends within an entry'],
+      [own.subarray(0, 7), 'Metadata ends within an entry'],
+      [own.subarray(0, -1), 'Metadata ends within an entry'],
+      [join([own, Buffer.of(0x85)]), 'Metadata ends within an entry'],
       [entry(0x7e, Buffer.of(2), 'a'), 'A tag of routing metadata reaches beyond it'],
       [entry(0x7a), 'A MIME type is missing in metadata'],
       [entry(0x7c), 'Authentication metadata is empty']

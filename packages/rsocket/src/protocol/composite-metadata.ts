@@ -15,6 +15,9 @@ import { mimeTypeId, mimeTypeOfId } from './mime-type.ts'
 /** The bit that marks a byte as the number of a MIME type. Without this bit, the byte is the length of a name. */
 const WELL_KNOWN = 0x80
 
+/** The text of an error, one for all cases because pages load it. */
+const CUT = 'Metadata ends within an entry'
+
 /** One entry of composite metadata. `mimeType` is `undefined` for an unknown number. */
 export interface MetadataEntry {
   readonly mimeType: string | undefined
@@ -48,10 +51,10 @@ export function readEntries(metadata: Uint8Array): MetadataEntry[] {
   let at = 0
   while (at < metadata.length) {
     const { mimeType, next } = readMimeType(metadata, at)
-    if (next + 3 > metadata.length) throw new ProtocolError('Composite metadata ends within an entry')
+    if (next + 3 > metadata.length) throw new ProtocolError(CUT)
     const start = next + 3
     at = start + readUint24(metadata, next)
-    if (at > metadata.length) throw new ProtocolError('An entry of composite metadata reaches beyond it')
+    if (at > metadata.length) throw new ProtocolError(CUT)
     entries.push({ mimeType, content: metadata.subarray(start, at) })
   }
   return entries
@@ -64,7 +67,7 @@ export function readMimeType(buffer: Uint8Array, at: number): { mimeType: string
   if (first & WELL_KNOWN) return { mimeType: mimeTypeOfId(first & ~WELL_KNOWN), next: at + 1 }
   // All implementations store the length minus one, because a name has at least one character.
   const next = at + 1 + first + 1
-  if (next > buffer.length) throw new ProtocolError('The name of a MIME type reaches beyond its metadata')
+  if (next > buffer.length) throw new ProtocolError(CUT)
   return { mimeType: text.latin1(buffer, at + 1, next), next }
 }
 

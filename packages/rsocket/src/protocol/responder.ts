@@ -5,8 +5,9 @@
  */
 import {
   answerWith,
-  CanceledError,
   type Codec,
+  callersTimeOver,
+  canceledByCaller,
   type Dispatcher,
   type EventSender,
   INPUT_REFUSED,
@@ -22,7 +23,6 @@ import {
   reportEvent,
   SlotTable,
   shown,
-  TimeoutError,
   type Timer,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
@@ -197,7 +197,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
   cancel(streamId: number, failure?: Error): void {
     const request = this.#running.get(sequenceOf(streamId))
     if (request === undefined) return
-    request.input?.end({ error: failure ?? CanceledError.byCaller() })
+    request.input?.end({ error: failure ?? canceledByCaller() })
     request.abort()
   }
 
@@ -212,7 +212,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
       if (deadline > now) next = Math.min(next, deadline)
       else {
         this.wire.error(request.streamId, ErrorCode.CANCELED, 'The deadline of the request has passed')
-        request.input?.end({ error: TimeoutError.ofCaller(request.message.timeout as number) })
+        request.input?.end({ error: callersTimeOver(request.message.timeout as number) })
         request.abort()
       }
     }

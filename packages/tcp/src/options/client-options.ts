@@ -22,6 +22,7 @@ import {
   milliseconds,
   mimeTypeOfCodec,
   OptionError,
+  SAME_OPTIONS,
   withDefaults
 } from '@elysia-microservices/transport/kit'
 import type { TlsClientOptions } from '../socket/tls.ts'
@@ -98,7 +99,8 @@ export function clientOptions(given: TcpClientOptions | undefined): CheckedClien
   const { url, connections, resolveInterval, reconnect, retry, eject, ...all } = withDefaults(
     'options',
     given as Given | undefined,
-    ALL_DEFAULTS
+    ALL_DEFAULTS,
+    SAME_OPTIONS
   )
   for (const name of ['host', 'path'] as const)
     if (url !== undefined && given?.[name] !== undefined)

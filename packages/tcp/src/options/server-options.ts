@@ -6,7 +6,13 @@ import {
   rsocketNames,
   rsocketServerOptions
 } from '@elysia-microservices/rsocket'
-import { type Filled, mustBeFunction, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
+import {
+  type Filled,
+  mustBeFunction,
+  OptionError,
+  SAME_OPTIONS,
+  withDefaults
+} from '@elysia-microservices/transport/kit'
 import type { TlsServerOptions } from '../socket/tls.ts'
 import { type CheckedServerLimits, SERVER_LIMITS, type ServerLimitOptions, serverLimits } from './limits.ts'
 import { checkOptionNames, type OptionNames } from './option-names.ts'
@@ -75,7 +81,7 @@ export type CheckedServerOptions = Omit<Filled<Given, typeof ALL_DEFAULTS>, 'lim
  */
 export function serverOptions(given: TcpServerOptions | undefined): CheckedServerOptions {
   if (given !== undefined) checkOptionNames(given, [SERVER_OPTION_NAMES])
-  const all = withDefaults('options', given as Given | undefined, ALL_DEFAULTS)
+  const all = withDefaults('options', given as Given | undefined, ALL_DEFAULTS, SAME_OPTIONS)
   const host = checkPlace(all)
   const { reusePort, path, tls, allow } = all
   if (typeof reusePort !== 'boolean')

@@ -88,11 +88,6 @@ export class TimeoutError extends LocalError {
     this.mayHaveRun = mayHaveRun
   }
 
-  /** Makes the error with which the input of a channel ends at its handler when the caller's time is over. */
-  static ofCaller(timeout: number): TimeoutError {
-    return new TimeoutError('', timeout, true, `The caller has waited for its ${timeout} ms`)
-  }
-
   /** Makes the answer with which a handler tells its caller of this failure: code `GATEWAY_TIMEOUT`. */
   pass(): RpcError {
     return passedOn(this, 'GATEWAY_TIMEOUT')
@@ -113,11 +108,6 @@ export class CanceledError extends LocalError {
   ) {
     super('CANCELED', message, reason === undefined ? undefined : { cause: reason })
     this.mayHaveRun = mayHaveRun
-  }
-
-  /** Makes the error with which the input of a channel ends at its handler when the caller has canceled. */
-  static byCaller(): CanceledError {
-    return new CanceledError('', undefined, true, 'The caller has canceled the call')
   }
 }
 
@@ -149,11 +139,6 @@ export class ConnectionError extends LocalError {
    */
   pass(): RpcError {
     return passedOn(this, this.mayHaveRun ? 'BAD_GATEWAY' : 'SERVICE_UNAVAILABLE')
-  }
-
-  /** Makes the error of a call whose service has stopped, and of the call's input at its handler. */
-  static stopped(): ConnectionError {
-    return new ConnectionError('The service stopped before it had answered', true)
   }
 
   /** Makes the error of a call on a closed client. */

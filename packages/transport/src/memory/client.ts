@@ -9,6 +9,7 @@ import { PendingCaller } from '../calls/pending-caller.ts'
 import { DEFAULT_RETRY, RetryPolicy } from '../calls/retry-policy.ts'
 import type { ClientStatus, ConnectionListener } from '../connection-event.ts'
 import type { DurableCaller } from '../durable/published.ts'
+import { serviceStopped } from '../errors/ended.ts'
 import {
   ConnectionError,
   errorOf,
@@ -176,7 +177,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       }),
       end: heard(() => calls.complete(call)),
       error: heard((text, isRejected) => calls.fail(call, errorOfText(text, isRejected))),
-      lost: heard(() => calls.fail(call, ConnectionError.stopped())),
+      lost: heard(() => calls.fail(call, serviceStopped())),
       inputWanted: heard((n) => {
         if (n === 0) call.input?.stop()
         else call.input?.requestN(n)

@@ -4,7 +4,8 @@ import { answerWith } from '../answer.ts'
 import { INPUT_REFUSED, InputStream } from '../calls/input-stream.ts'
 import type { Codec, Encoded } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
-import { CanceledError, ConnectionError, ProtocolError, RpcError } from '../errors/index.ts'
+import { canceledByCaller, serviceStopped } from '../errors/ended.ts'
+import { ProtocolError, RpcError } from '../errors/index.ts'
 import { isNoHandler, isRejected } from '../failure.ts'
 import { cleanUpFailed } from '../handler-failed.ts'
 import { IncomingMessage } from '../message.ts'
@@ -172,13 +173,13 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   cancel(): void {
-    this.#input?.stream.end({ error: CanceledError.byCaller() })
+    this.#input?.stream.end({ error: canceledByCaller() })
     this.abort()
   }
 
   /** The server stops and waits no longer for the handler. */
   cut(): void {
-    this.#input?.stream.end({ error: ConnectionError.stopped() })
+    this.#input?.stream.end({ error: serviceStopped() })
     this.abort(() => this.#caller.lost())
   }
 

@@ -5,9 +5,11 @@ import {
   ErrorCode,
   type NewResponder,
   type ResumeOptions,
-  type ToWireError
+  type ToWireError,
+  writeName
 } from '@elysia-microservices/rsocket'
 import {
+  type ByteWriter,
   backoffDelay,
   type ClientContext,
   type ClientStatus,
@@ -90,7 +92,7 @@ export function linkOptions<Init extends Omit<ClientInit, 'url'>>(
   return {
     ...init,
     logger,
-    name,
+    ...(name !== undefined && { introduce: (out: ByteWriter) => writeName(out, name) }),
     timeout,
     keepaliveInterval: 20_000,
     keepaliveLifetime: 90_000,

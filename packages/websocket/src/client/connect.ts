@@ -1,6 +1,8 @@
 /** `connect()` for pages: the same calls and types as over TCP. */
 import type { AskCredentials, Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
 import {
+  adaptedCaller,
+  type CallDefaults,
   type Caller,
   type CallOptions,
   type ClientContext,
@@ -10,6 +12,7 @@ import {
   checkTimes,
   codecsInWords,
   consoleLogger,
+  defaulting,
   type Logger,
   loggerOf,
   milliseconds,
@@ -22,7 +25,7 @@ import {
   safely,
   withDefaults
 } from '@elysia-microservices/transport/kit'
-import type { Client, UntypedClient } from 'elysia-microservices/client'
+import type { CallsTo, Client, UntypedCalls, UntypedClient } from 'elysia-microservices/client'
 import type { Behind } from '../exposing.ts'
 import { WebSocketClient } from './client.ts'
 import { type NewWebSocket, ownWebSocket } from './web-socket.ts'
@@ -43,6 +46,8 @@ export interface WebSocketClientOptions {
    * Middleware of all calls: `wrap: middleware(log, trace)`, the first one outermost. Default: none.
    */
   readonly wrap?: WrapCaller | undefined
+  /** The client's name, for display only, which services are told once per connection. Default: none. */
+  readonly name?: string | undefined
   /** Milliseconds within which the answer of a call, or the first value of a stream, must arrive; `false` for no limit. Default: 30,000. */
   readonly timeout?: number | false | undefined
   /** How many milliseconds of its timeout a call may wait for a connection. Default: the timeout. */
@@ -72,6 +77,7 @@ export const CLIENT_DEFAULTS = {
   url: '/rsocket',
   credentials: undefined,
   wrap: undefined,
+  name: undefined,
   timeout: undefined,
   waitForConnection: undefined,
   connectTimeout: 10_000,
@@ -92,9 +98,20 @@ export type WebClientOf<Service, Door = undefined> = Omit<
   Client<Door extends undefined ? Service : Behind<Service, Door>>,
   NotInPages
 > &
-  Closing
+  Closing & {
+    /** Calls with headers, a timeout or a signal, which then need not be passed with each call. */
+    with(defaults: CallDefaults): WebCallsTo<Door extends undefined ? Service : Behind<Service, Door>>
+  }
+/** The calls of a client with options of their own: what `client.with()` returns. */
+export type WebCallsTo<Service> = Omit<CallsTo<Service>, NotInPages> & {
+  with(defaults: CallDefaults): WebCallsTo<Service>
+}
 /** A client for any service. */
-export type UntypedWebClient = Omit<UntypedClient, NotInPages> & Closing
+export type UntypedWebClient = Omit<UntypedClient, NotInPages> & Closing & Pick<UntypedWebCalls, 'with'>
+/** As {@link WebCallsTo}, of a client for any service. */
+export type UntypedWebCalls = Omit<UntypedCalls, NotInPages> & {
+  with(defaults: CallDefaults): UntypedWebCalls
+}
 
 interface Closing {
   /** Closes the client. Calls that still wait for an answer fail with a `ConnectionError`. */
@@ -118,22 +135,20 @@ export function connect<Service, Door = undefined>(
   options?: WebSocketClientOptions
 ): WebClientOf<Service, Door>
 export function connect(options?: WebSocketClientOptions): object {
-  const { logger, wrap, timeout, waitForConnection, onStatus, ...init } = checked(options)
-  return forUsers(
-    new WebSocketClient({ ...init, responder: undefined }, contextOf({ logger, timeout, waitForConnection })),
-    onStatus,
-    wrap
-  )
+  const { wrap, onStatus, ...init } = checked(options)
+  return forUsers(new WebSocketClient({ ...init, responder: undefined }, contextOf(init)), onStatus, wrap)
 }
 
 /** The part of a client's settings that all transports share. */
 export function contextOf({
   logger,
+  name,
   timeout,
   waitForConnection
-}: Pick<ReturnType<typeof checked>, 'logger' | 'timeout' | 'waitForConnection'>): ClientContext {
+}: Pick<ReturnType<typeof checked>, 'logger' | 'name' | 'timeout' | 'waitForConnection'>): ClientContext {
   return {
     logger: loggerOf(logger),
+    name,
     timeout: (timeout ?? DEFAULT_TIMEOUT) || 0,
     waitForConnection,
     dispatcher: undefined
@@ -154,6 +169,8 @@ export function checked(options: WebSocketClientOptions | undefined) {
   checkTimes(all)
   if (all.onStatus !== undefined && typeof all.onStatus !== 'function')
     throw OptionError.expected('options.onStatus', 'a function', all.onStatus)
+  if (all.name !== undefined && !(all.name.length > 0 && all.name.length <= 100))
+    throw OptionError.expected('options.name', 'a text of 1 to 100 characters', all.name)
   const dataMimeType = mimeTypeOfCodec(codec)
   if (openCodec(dataMimeType) === undefined)
     throw OptionError.expected('options.codec', codecsInWords(codec), codec)
@@ -187,17 +204,23 @@ export function forUsers(
   wrap: WrapCaller = (caller) => caller
 ): UntypedWebClient {
   if (onStatus !== undefined) client.onStatus(onStatus)
-  const caller = wrap(client)
-  const request = <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
-    caller.request(pattern, data, options) as Promise<Value>
-  const emit: UntypedWebClient['emit'] = (pattern, data, options) => caller.emit(pattern, data, options)
   return {
+    ...callsOf(wrap(client)),
     get status() {
       return client.status
     },
     onStatus: (listener) => client.onStatus(listener),
     connect: () => client.connect(),
-    close: () => client.close(),
+    close: () => client.close()
+  }
+}
+
+function callsOf(caller: Caller): UntypedWebCalls {
+  const request = <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
+    caller.request(pattern, data, options) as Promise<Value>
+  const emit: UntypedWebClient['emit'] = (pattern, data, options) => caller.emit(pattern, data, options)
+  return {
+    with: (defaults) => callsOf(adaptedCaller(caller, defaulting(defaults))),
     request,
     stream: <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
       new StreamValues<Value>((receiver) => caller.stream(pattern, data, receiver, options)),

@@ -64,6 +64,7 @@ export function connect(options: PoolOptions): object {
   } = options
   const {
     logger,
+    name,
     timeout,
     waitForConnection,
     onStatus,
@@ -80,7 +81,7 @@ export function connect(options: PoolOptions): object {
     retry,
     eject
   })
-  const context = contextOf({ logger, timeout, waitForConnection })
+  const context = contextOf({ logger, name, timeout, waitForConnection })
   const shared = { ...linkOptions({ ...init, responder: undefined }, context), toWireError }
   const client = new PoolClient(
     {
@@ -101,7 +102,7 @@ export function connect(options: PoolOptions): object {
           ...parts,
           lease: true,
           maxFrameLength: LONGEST_FRAME,
-          introduce: (out) => writeCaller(out, undefined)
+          introduce: (out) => writeCaller(out, context.name)
         })
     },
     context
