@@ -95,19 +95,18 @@ describe('an editor', { timeout: 120_000 }, () => {
     assert.deepEqual(await server.completion("client.emit('", "')\n"), ['placed'])
   })
 
-  it('offers after service. the names of the service, and none that JavaScript gives to functions', async () => {
-    const offered = await server.completion('\nservice.', '\n')
-    assert.deepEqual(
-      offered.filter((name) => !/^[a-z]/i.test(name)),
-      []
-    )
+  it('offers behind service. and client. the names that one may use, and none of JavaScript or of types', async () => {
+    const service = await server.completion('\nservice.', '\n')
+    const client = await server.completion('void client.', "request('p7'")
+    const hidden = ['apply', 'arguments', 'bind', 'call', 'caller', 'length', 'prototype', 'toString']
+    for (const offered of [service, client])
+      assert.deepEqual(
+        offered.filter((name) => !/^[a-z]/i.test(name) || hidden.includes(name)),
+        []
+      )
     assert.ok(
-      ['event', 'listen', 'message', 'name', 'stop', 'use', 'workers'].every((name) => offered.includes(name))
+      ['event', 'listen', 'message', 'name', 'stop', 'use', 'workers'].every((name) => service.includes(name))
     )
-    const function_ = ['apply', 'arguments', 'bind', 'call', 'caller', 'length', 'prototype', 'toString']
-    assert.deepEqual(
-      offered.filter((name) => function_.includes(name)),
-      []
-    )
+    assert.ok(['emit', 'request', 'safe', 'stream', 'with'].every((name) => client.includes(name)))
   })
 })
