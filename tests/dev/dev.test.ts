@@ -113,6 +113,22 @@ describe('dev', () => {
     await dev.says('All services are ready')
   })
 
+  it('tells a syntax error by its line and place, once, and starts the service at the next edit', async () => {
+    const port = await freePort()
+    const { project, dev } = start({
+      'microservices.config.js': config({ services: { web: { entry: 'src/web.js', runtime: 'node' } } }),
+      'src/web.js': "import './part.js'",
+      'src/part.js': 'export const one = 1\nconst two = ;'
+    })
+    await dev.says(
+      "dev | web cannot run: src/part.js:2:13: SyntaxError: Unexpected token ';'; an edit of one of its files starts it"
+    )
+    project.write('src/part.js', web(port))
+    await dev.says('All services are ready')
+    assert.equal(dev.count('next start'), 0)
+    assert.equal(dev.count('web | ') - dev.count('web | web is process'), 0, dev.log.lines.join('\n'))
+  })
+
   it('reports a missing package', async () => {
     const { dev } = start({ 'web.js': "import 'no-such-package'" }, { args: ['--no-page', 'web.js'] })
     await dev.says("no-such-package is not installed: install the project's packages; next start")

@@ -24,7 +24,8 @@ export interface Start {
 
 /** Receives the lines of a program. */
 export interface LineReader {
-  line(text: string): void
+  /** Takes lines that were written at once. @param isError whether they were written to the error output */
+  lines(texts: readonly string[], isError: boolean): void
   /** Whether no more lines are accepted at the moment. */
   readonly isFull: boolean
   onRoom(listener: () => void): void
@@ -76,7 +77,9 @@ export class ProcessGroup {
         if (child.pid === undefined) resolve()
       })
     })
-    const read = [child.stdout, child.stderr].map((stream) => readLines(stream, reader))
+    const read = [child.stdout, child.stderr].map((stream) =>
+      readLines(stream, reader, stream === child.stderr)
+    )
     this.ended = this.#exited.then(async () => {
       // Processes that the program has left behind keep its output open, so they are ended first.
       if (this.#stopping === undefined) await this.#sweep(0)
@@ -188,18 +191,30 @@ export class ProcessGroup {
 }
 
 /** Reads the lines of a stream to its end, as fast as the reader accepts them. */
-function readLines(stream: NodeJS.ReadableStream | null, reader: LineReader): Promise<void> {
+function readLines(
+  stream: NodeJS.ReadableStream | null,
+  reader: LineReader,
+  isError: boolean
+): Promise<void> {
   if (stream === null) return Promise.resolve()
-  const splitter = new LineSplitter((line) => reader.line(line))
+  let lines: string[] = []
+  const splitter = new LineSplitter((line) => lines.push(line))
+  const pass = () => {
+    const passed = lines
+    lines = []
+    if (passed.length > 0) reader.lines(passed, isError)
+  }
   return new Promise((resolve) => {
     stream.on('data', (chunk: Uint8Array) => {
       splitter.add(chunk)
+      pass()
       if (!reader.isFull) return
       stream.pause()
       reader.onRoom(() => stream.resume())
     })
     const end = () => {
       splitter.end()
+      pass()
       resolve()
     }
     stream.once('end', end)

@@ -3,11 +3,15 @@ import net from 'node:net'
 import { relative } from 'node:path'
 import type { ServicePlan } from './config.ts'
 import type { Told } from './door.ts'
+import type { Downtime } from './downtime.ts'
 import type { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
+import { Log } from './log.ts'
+import { Output } from './output.ts'
 import type { Start } from './process-group.ts'
+import type { Program, ProgramView } from './program.ts'
 import { SourceWatch } from './sources.ts'
-import { Supervisor } from './supervisor.ts'
+import { type Action, type Cause, Supervisor } from './supervisor.ts'
 
 /** The arguments from which a service is made. */
 export interface ServiceInit {
@@ -20,6 +24,7 @@ export interface ServiceInit {
   readonly patience: number
   readonly grace: number
   readonly guard: Guard
+  readonly downtime: Downtime
   /** Paths are printed relative to this folder. */
   readonly root: string
   /** Called after each start, when the service is ready. */
@@ -40,34 +45,28 @@ const TAKEN_PATIENCE = 1_000
 /** Matches the messages of runtimes and libraries about a port that is taken; not all have the port's number. */
 const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
 const PORT = /(?::|port )(\d{2,5})\b/i
-/** Matches a thrown error as runtimes print it. */
-const THROWN = /^(?:Uncaught )?((?:(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
-const MAX_THROWN = 300
-/** Matches the place of an error as runtimes print it: the file with its line. */
-const AT = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^()]+:\d+):\d+\)?$/
-/**
- * An error that was printed more than this number of milliseconds before a program ends is not the reason for the
- * end.
- */
-const LAST = 1_000
 const NOT_FOUND = /Cannot find (?:package|module) '([^'.][^']*)'/
 
 /** Runs one service. */
-export class RunningService {
+export class RunningService implements Program {
   readonly plan: ServicePlan
   /** Resolves when the service is ready for the first time, or when waiting for it is pointless. */
   readonly settled: Promise<void>
   /** The ports on which the service listens. The purpose of a port is `undefined` if the port is for callers. */
   readonly ports = new Map<number, string | undefined>()
+  /** The names of the services that have announced themselves. */
+  readonly #services = new Set<string>()
+  /** What the service has printed. */
+  readonly log = new Log()
   readonly #init: ServiceInit
   readonly #supervisor: Supervisor
+  readonly #output: Output
   #watch: SourceWatch | undefined
   #settle = () => {}
   #isReady = false
   #begun = 0
+  /** The reason for a crash that is known beside the report of the runtime. */
   #cause: string | undefined
-  /** The last error that the service has printed. */
-  #thrown: { readonly text: string; readonly at: number; place?: string } | undefined
   #patience: ReturnType<typeof setTimeout> | undefined
   #listens: ReturnType<typeof setTimeout> | undefined
   /** Set when the service has reported a port that is taken; ends if the service goes on without that port. */
@@ -76,21 +75,28 @@ export class RunningService {
 
   constructor(init: ServiceInit) {
     this.#init = init
-    const { plan, lines } = init
+    const { plan, lines, root, downtime } = init
+    const { name } = plan
     this.plan = plan
+    const write = (line: string) => lines.add(name, line)
+    this.#output = new Output({ name, root, downtime, write })
     this.settled = new Promise((resolve) => {
       this.#settle = resolve
     })
     this.#supervisor = new Supervisor(
       {
-        name: plan.name,
+        name,
         start: init.start,
-        say: (text) => lines.say(text),
-        line: (text) => this.#line(text),
+        say: (text, more = []) => {
+          lines.say(text)
+          for (const line of more) write(line)
+        },
+        lines: (texts, isError) => this.#lines(texts, isError),
         starting: () => this.#starting(),
         started: () => this.#started(),
+        ended: () => this.#ended(),
         isReady: () => this.#isReady,
-        cause: () => this.#cause ?? this.#lastError(),
+        cause: () => this.#why(),
         hasFailed: () => this.#lacksPort !== undefined && !this.#isReady,
         get isFull() {
           return lines.isFull
@@ -100,6 +106,29 @@ export class RunningService {
       init.grace,
       init.guard
     )
+  }
+
+  get name(): string {
+    return this.plan.name
+  }
+
+  act(action: Action): void {
+    this.#supervisor.act(action)
+  }
+
+  view(): ProgramView {
+    const { name } = this.plan
+    const ports = [...this.ports].map(([port, purpose]) =>
+      purpose === undefined ? `${port}` : `${port} (${purpose})`
+    )
+    return { ...this.#supervisor.view(this.#isReady), name, ports, services: [...this.#services] }
+  }
+
+  environment(): readonly (readonly [string, string])[] {
+    const given = Object.entries(this.#init.start().env).filter(
+      ([name, value]) => value !== undefined && value !== process.env[name]
+    )
+    return (given as [string, string][]).sort(([one], [other]) => (one < other ? -1 : 1))
   }
 
   /** Whether the service has been ready since its last start. */
@@ -112,7 +141,7 @@ export class RunningService {
     if (this.plan.watch !== false)
       this.#watch = new SourceWatch(
         this.#init.files,
-        (file) => this.#supervisor.edited(relative(this.#init.root, file)),
+        (file) => this.#supervisor.again(`${relative(this.#init.root, file)} was edited`),
         (reason) => this.#init.lines.say(reason)
       )
     this.#supervisor.start()
@@ -121,6 +150,7 @@ export class RunningService {
   /** Called when a process of the service has reported that it listens. */
   told({ port, purpose, taken, announcement }: Told): void {
     if (taken !== undefined) return this.#lacks(taken)
+    if (announcement !== undefined) this.#services.add(announcement.service ?? this.plan.name)
     const addresses = announcement?.transports.map(({ address }) => address?.port) ?? []
     for (const each of [port, ...addresses])
       if (each !== undefined && each > 0) this.ports.set(each, purpose ?? this.ports.get(each))
@@ -155,8 +185,9 @@ export class RunningService {
   #starting(): void {
     this.#isReady = false
     this.#cause = undefined
-    this.#thrown = undefined
+    this.#output.starting()
     this.ports.clear()
+    this.#services.clear()
     this.#watch?.refresh()
     this.#begun = performance.now()
     clearTimeout(this.#listens)
@@ -184,6 +215,7 @@ export class RunningService {
     const where = [`process ${this.#supervisor.pid}`, ...ports].join(', ')
     const how = ready === false ? 'is started' : `is ready after ${seconds} s`
     this.#init.lines.say(`${name} ${how} (${where})`)
+    this.#init.downtime.up(name)
     this.#init.ready()
     this.#settle()
   }
@@ -209,28 +241,30 @@ export class RunningService {
     if (this.#begun === begun) this.#ready()
   }
 
-  #line(text: string): void {
-    const { name } = this.plan
-    this.#init.lines.add(name, text)
-    if (TAKEN.test(text)) this.#taken(PORT.exec(text)?.[1])
-    const [, missing] = NOT_FOUND.exec(text) ?? []
-    if (missing !== undefined) this.#cause ??= `${missing} is not installed: install the project's packages`
-    const [, thrown] = THROWN.exec(text) ?? []
-    // Bun also prints the causes of an error, after the error itself.
-    if (thrown !== undefined && (this.#lastError() === undefined || !thrown.startsWith('error: ')))
-      this.#thrown = { text: thrown.slice(0, MAX_THROWN), at: performance.now() }
-    // The first place in the project's own files, not in a package.
-    const [, place] = AT.exec(text) ?? []
-    if (this.#thrown === undefined || place === undefined || place.includes('/node_modules/')) return
-    const shown = relative(this.#init.root, place)
-    if (!shown.startsWith('..')) this.#thrown.place ??= shown
+  #lines(texts: readonly string[], isError: boolean): void {
+    this.log.add(texts)
+    for (const text of texts) {
+      if (TAKEN.test(text)) this.#taken(PORT.exec(text)?.[1])
+      const [, missing] = NOT_FOUND.exec(text) ?? []
+      if (missing !== undefined) this.#cause ??= `${missing} is not installed: install the project's packages`
+    }
+    this.#output.add(texts, isError)
   }
 
-  /** The error that the service has printed just before its end. */
-  #lastError(): string | undefined {
-    if (this.#thrown === undefined || performance.now() - this.#thrown.at >= LAST) return undefined
-    const { text, place } = this.#thrown
-    return place === undefined ? text : `${text} (${place})`
+  /** Why the service has crashed. */
+  #why(): Cause | undefined {
+    const report = this.#output.report()
+    if (this.#cause !== undefined) return { text: this.#cause }
+    if (report === undefined) return undefined
+    const { text, place, isCode, more } = report
+    if (isCode) return { text: place === undefined ? text : `${place}: ${text}`, isCode }
+    return { text: place === undefined ? text : `${text} (${place})`, more }
+  }
+
+  #ended(): void {
+    this.#output.flush()
+    // While everything ends, nothing is missed.
+    if (!this.#isStopping) this.#init.downtime.down(this.plan.name)
   }
 
   /** The service has reported a port that is taken. It may go on, because Elysia's adapter for Node drops that error. */

@@ -1,36 +1,56 @@
 /** Keeps one program running: restarts it after a crash, with growing pauses, and at once after an edit. */
 import type { Guard } from './guarded.ts'
-import { type Ended, ProcessGroup, type Start } from './process-group.ts'
+import { type Ended, type LineReader, ProcessGroup, type Start } from './process-group.ts'
+import type { ProgramView } from './program.ts'
+
+/** The reason for a crash. */
+export interface Cause {
+  /** The reason in one line, with advice. */
+  readonly text: string
+  /** Whether the program fails in the same way until one of its files is edited. */
+  readonly isCode?: boolean
+  /** Further lines that are printed for the first of equal crashes. */
+  readonly more?: readonly string[]
+}
 
 /** A program that is kept running. */
-export interface Supervised {
+export interface Supervised extends LineReader {
   readonly name: string
   /**
    * Makes the command before each start.
    * @throws {Error} the program cannot be started; the message says what to do
    */
   start(): Start | Promise<Start>
-  /** Receives each line of the program. */
-  line(text: string): void
-  /** Prints a message about the program. */
-  say(text: string): void
+  /** Prints a message about the program. @param more lines of the program that belong to it */
+  say(text: string, more?: readonly string[]): void
   /** Called before each start. */
   starting?(): void
   /** Called when the program has a process. */
   started?(): void
+  /** Called when the program has ended. */
+  ended?(how: Ended): void
   /** Whether the program is ready. The message about a crash depends on it. */
   isReady(): boolean
-  /** The reason for a crash, with advice, if the program's lines contain it. */
-  cause(): string | undefined
+  /** The reason for a crash, if the program's lines contain it. */
+  cause(): Cause | undefined
   /** Whether the program has failed although it has ended with code 0. Default: it has not. */
   hasFailed?(): boolean
-  readonly isFull: boolean
-  onRoom(listener: () => void): void
 }
+
+/**
+ * What a supervised program does: it runs, waits for its next start (`crashed`) or for an edit (`broken`, or `ended` by
+ * itself), or until somebody starts it on the page (`stopped`).
+ */
+export type Doing = 'runs' | 'crashed' | 'broken' | 'ended' | 'stopped'
+
+/** What the page may want of a program. */
+export type Action = 'start' | 'stop' | 'restart'
 
 /** Milliseconds before a restart: after the first crash, and at most. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 30_000
+/** The reason for a restart that somebody has asked for. */
+const ON_PAGE = 'asked for on the page'
 /** Milliseconds after which a program counts as running steadily. */
 const STEADY = 10_000
 
@@ -43,10 +63,17 @@ export class Supervisor {
   #running: Promise<void> | undefined
   #isStopping = false
   #isKilled = false
-  /** The edited file that causes the restart. */
-  #edited: string | undefined
+  #doing: Doing = 'stopped'
+  #since = Date.now()
+  #problem: string | undefined
+  #starts = 0
+  /** The reason for a restart that somebody wants. */
+  #wanted: string | undefined
+  #isHalted = false
   #wake = () => {}
   #wasKilled = false
+  /** The last crash, and how often it has come since something else happened. */
+  #crash = { what: '', times: 0 }
 
   /** @param grace milliseconds that the program may take to end */
   constructor(program: Supervised, grace: number, guard: Guard) {
@@ -60,18 +87,42 @@ export class Supervisor {
     return this.#group?.pid
   }
 
+  /** What the page shows. @param isReady whether the program is ready while it runs */
+  view(isReady: boolean): Omit<ProgramView, 'name' | 'ports' | 'services'> {
+    const { pid } = this
+    const doing = this.#doing
+    return {
+      state: doing === 'runs' ? (isReady ? 'ready' : 'starting') : doing,
+      ...(this.#problem !== undefined && { problem: this.#problem }),
+      ...(pid !== undefined && { pid }),
+      starts: this.#starts,
+      since: this.#since
+    }
+  }
+
   /** Starts the program. */
   start(): void {
     this.#running ??= this.#run()
   }
 
-  /** Restarts the program; if it waits for a restart, starts it now. */
-  edited(file: string): void {
-    this.#edited = file
+  /** Restarts the program; if it waits for a restart, starts it now. @param reason such as `web.ts was edited` */
+  again(reason: string): void {
+    if (this.#isHalted) return
+    this.#wanted = reason
     this.#wake()
-    void this.#group?.stop(this.#grace).then((killed) => {
-      if (killed && !this.#isStopping) this.#program.say(`${this.#program.name} had to be killed`)
-    })
+    this.#endGroup()
+  }
+
+  /** Does what somebody wants on the page. */
+  act(action: Action): void {
+    if (action === 'stop') {
+      this.#isHalted = true
+      this.#wake()
+      this.#endGroup()
+    } else if (this.#isHalted) {
+      this.#isHalted = false
+      this.#wake()
+    } else this.again(ON_PAGE)
   }
 
   /** Ends the program. @returns whether a process had to be killed */
@@ -90,28 +141,42 @@ export class Supervisor {
     this.#group?.kill()
   }
 
+  #endGroup(): void {
+    void this.#group?.stop(this.#grace).then((killed) => {
+      if (killed && !this.#isStopping) this.#program.say(`${this.#program.name} had to be killed`)
+    })
+  }
+
   async #run(): Promise<void> {
     let wait = FIRST_PAUSE
     while (!this.#isStopping) {
-      this.#edited = undefined
+      this.#wanted = undefined
       const begun = performance.now()
       const ended = await this.#once()
+      // The reason for a crash must be read before the lines of the program are given up.
+      const endedItself = !this.#isStopping && !this.#isHalted && this.#wanted === undefined
+      if (!endedItself) this.#program.ended?.(ended)
       if (this.#isStopping) return
-      if (this.#edited !== undefined) {
-        this.#sayEdited()
-        wait = FIRST_PAUSE
-        continue
+      if (endedItself) {
+        const ran = performance.now() - begun
+        if (ran > STEADY) wait = FIRST_PAUSE
+        await this.#pauseAfter(ended, ran, wait)
+        wait = Math.min(2 * wait, LONGEST_PAUSE)
       }
-      const ran = performance.now() - begun
-      if (ran > STEADY) wait = FIRST_PAUSE
-      await this.#pauseAfter(ended, ran, wait)
-      wait = this.#edited === undefined ? Math.min(2 * wait, LONGEST_PAUSE) : FIRST_PAUSE
+      if (this.#isHalted && !this.#isStopping) await this.#halted()
+      if (this.#isStopping) return
+      if (this.#wanted === undefined) continue
+      this.#program.say(`${this.#program.name} is restarted: ${this.#wanted}`)
+      this.#crash = { what: '', times: 0 }
+      wait = FIRST_PAUSE
     }
   }
 
   /** Runs the program once, to its end. */
   async #once(): Promise<Ended> {
     const program = this.#program
+    this.#does('runs')
+    this.#starts++
     program.starting?.()
     let start: Start
     try {
@@ -119,7 +184,7 @@ export class Supervisor {
     } catch (error) {
       return { code: null, signal: null, error: error as Error }
     }
-    if (this.#isStopping || this.#edited !== undefined) return { code: 0, signal: null }
+    if (this.#isStopping || this.#isHalted || this.#wanted !== undefined) return { code: 0, signal: null }
     const group = new ProcessGroup(start, program)
     this.#group = group
     if (group.pid !== undefined) {
@@ -127,9 +192,7 @@ export class Supervisor {
       program.started?.()
     }
     // If the program is asked to stop while it is being started, it must be stopped after the start.
-    const stopping = new Promise<void>((resolve) => {
-      this.#wake = resolve
-    })
+    const stopping = this.#woken()
     await Promise.race([group.ended, stopping])
     if (this.#isKilled) group.kill()
     if (this.#isStopping) this.#wasKilled = await group.stop(this.#grace)
@@ -139,34 +202,72 @@ export class Supervisor {
     return ended
   }
 
-  async #pauseAfter(ended: Ended, ran: number, wait: number): Promise<void> {
-    const { name } = this.#program
-    const woken = new Promise<void>((resolve) => {
-      this.#wake = resolve
-    })
-    if (ended.code === 0 && this.#program.hasFailed?.() !== true) {
-      this.#program.say(`${name} has ended with code 0; an edit of one of its files starts it again`)
-      await woken
-    } else {
-      const cause = ended.signal === null ? this.#program.cause() : undefined
-      const seconds = `${wait / 1_000} s`
-      this.#program.say(
-        `${this.#howEnded(ended, ran)}${cause === undefined ? '' : `: ${cause}`}; next start in ${seconds}, or at an edit`
-      )
-      let timer: ReturnType<typeof setTimeout> | undefined
-      await Promise.race([
-        woken,
-        new Promise<void>((resolve) => {
-          timer = setTimeout(resolve, wait)
-        })
-      ])
-      clearTimeout(timer)
-    }
-    if (this.#edited !== undefined && !this.#isStopping) this.#sayEdited()
+  #does(doing: Doing, problem?: string): void {
+    if (doing !== this.#doing) this.#since = Date.now()
+    this.#doing = doing
+    this.#problem = problem
   }
 
-  #sayEdited(): void {
-    this.#program.say(`${this.#program.name} is restarted: ${this.#edited} was edited`)
+  /** Resolves when somebody wants something of the program. */
+  #woken(): Promise<void> {
+    return new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  async #halted(): Promise<void> {
+    const { name } = this.#program
+    this.#does('stopped')
+    this.#program.say(`${name} is stopped until it is started on the page`)
+    while (this.#isHalted && !this.#isStopping) await this.#woken()
+    if (!this.#isStopping) this.#wanted = ON_PAGE
+  }
+
+  async #pauseAfter(ended: Ended, ran: number, wait: number): Promise<void> {
+    const program = this.#program
+    const { name } = program
+    const woken = this.#woken()
+    const isOver = ended.code === 0 && program.hasFailed?.() !== true
+    const cause = isOver || ended.signal !== null ? undefined : program.cause()
+    program.ended?.(ended)
+    if (isOver) {
+      this.#does('ended')
+      program.say(`${name} has ended with code 0; an edit of one of its files starts it again`)
+      return woken
+    }
+    if (cause?.isCode === true) {
+      this.#does('broken', cause.text)
+      program.say(`${name} cannot run: ${cause.text}; an edit of one of its files starts it`)
+      return woken
+    }
+    const how = this.#howEnded(ended, ran)
+    this.#does('crashed', cause === undefined ? how : `${how}: ${cause.text}`)
+    this.#sayCrash(how, cause, `${wait / 1_000} s`)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    await Promise.race([
+      woken,
+      new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, wait)
+      })
+    ])
+    clearTimeout(timer)
+  }
+
+  /** Prints a crash; the third of several equal ones is the last that is printed. */
+  #sayCrash(how: string, cause: Cause | undefined, seconds: string): void {
+    const { name } = this.#program
+    // The seconds for which the program ran are no difference.
+    const what = `${how.replace(/[\d.]+ s/, '')} ${cause?.text}`
+    const times = what === this.#crash.what && !this.#program.isReady() ? this.#crash.times + 1 : 1
+    this.#crash = { what, times }
+    const next = `next start in ${seconds}, or at an edit`
+    if (times === 1)
+      this.#program.say(`${how}${cause === undefined ? '' : `: ${cause.text}`}; ${next}`, cause?.more)
+    else if (times === 2) this.#program.say(`${name} has crashed again for this reason; ${next}`)
+    else if (times === 3)
+      this.#program.say(
+        `${name} crashes for this reason each time; it is started again at an edit, and with pauses of up to ${LONGEST_PAUSE / 1_000} s, which is only printed if something changes`
+      )
   }
 
   #howEnded({ code, signal, error }: Ended, ran: number): string {

@@ -3,21 +3,20 @@ import { basename, delimiter, join, relative, resolve } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
 import { Door, NAME, PAGE, SOCKET, type Told } from './door.ts'
+import { Downtime } from './downtime.ts'
 import { ownFolder } from './engines/folder.ts'
-import { answers, claimData, type FoundEngine, findEngine, pageUrlOf } from './engines/index.ts'
+import { claimData, type FoundEngine, findEngine, pageUrlOf } from './engines/index.ts'
 import { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
 import type { Page } from './page.ts'
 import { programFolders } from './programs.ts'
+import { RunningEngine } from './running-engine.ts'
 import { commandOf, entryOf } from './runtime.ts'
 import { RunningService } from './service.ts'
 import { filesOf, SourceWatch } from './sources.ts'
-import { Supervisor } from './supervisor.ts'
 
 /** The environment variable with the file in which a service keeps its durable events. */
 const EVENTS_FILE = 'EVENTS_FILE'
-/** How many of an engine's last lines are shown if it crashes. */
-const LAST_LINES = 10
 
 /** The running services and engines of a plan, and the page. */
 export class System {
@@ -26,12 +25,13 @@ export class System {
   readonly #env: NodeJS.ProcessEnv
   readonly #ready: (page: string | undefined) => void
   readonly #services = new Map<string, RunningService>()
-  readonly #engines: { readonly name: string; readonly supervisor: Supervisor }[] = []
+  readonly #engines: RunningEngine[] = []
   /** Functions that release the data of engines. */
   readonly #claims: (() => void)[] = []
   readonly #folders: readonly string[]
   #door: Door | undefined
   readonly #guard = new Guard()
+  readonly #downtime: Downtime
   #page: Page | undefined
   #pageUrl: string | undefined
   #configWatch: SourceWatch | undefined
@@ -57,6 +57,7 @@ export class System {
     this.#plan = plan
     this.#ready = ready
     this.#lines = lines
+    this.#downtime = new Downtime((text) => lines.say(text))
     this.#folders = programFolders(plan.root)
     this.#env = { ...process.env, ...env, PATH: this.#folders.join(delimiter) }
   }
@@ -125,7 +126,7 @@ export class System {
   /** Kills everything. */
   kill(): void {
     for (const service of this.#services.values()) service.kill()
-    for (const { supervisor } of this.#engines) supervisor.kill()
+    for (const engine of this.#engines) engine.kill()
   }
 
   async #stop(): Promise<string[]> {
@@ -147,7 +148,7 @@ export class System {
     await this.#page?.close()
     const ended = await Promise.all(services)
     const engines = await Promise.all(
-      this.#engines.map(async ({ name, supervisor }) => [name, await supervisor.stop()] as const)
+      this.#engines.map(async (engine) => [engine.name, await engine.stop()] as const)
     )
     for (const giveBack of this.#claims) giveBack()
     await Promise.all([this.#door?.close(), this.#guard.close()])
@@ -161,46 +162,20 @@ export class System {
   }
 
   async #startEngine(found: FoundEngine): Promise<void> {
-    const { engine, said, start } = found
+    const { said, start } = found
     this.#claims.push(await claimData(found, (this.#door as Door).path))
     this.#lines.say(said)
     if (start === undefined || this.#isStopping) return
-    const { name } = engine
-    const last: string[] = []
-    const lines = this.#lines
-    let isReady = false
-    let failure: Error | undefined
-    const supervisor = new Supervisor(
-      {
-        name,
-        // If the program cannot be started, a further attempt would fail in the same way.
-        start: () =>
-          start().catch((error: Error) => {
-            failure = error
-            throw error
-          }),
-        line: (text) => {
-          last.push(text)
-          if (last.length > LAST_LINES) last.shift()
-        },
-        say: (text) => {
-          if (failure !== undefined) return
-          for (const line of last.splice(0)) lines.add(name, line)
-          lines.say(text)
-        },
-        isReady: () => isReady,
-        cause: () => undefined,
-        isFull: false,
-        onRoom() {}
-      },
-      this.#plan.grace,
-      this.#guard
-    )
-    this.#engines.push({ name, supervisor })
-    supervisor.start()
-    await answers(found, () => this.#isStopping || failure !== undefined)
-    if (failure !== undefined) throw failure
-    isReady = true
+    const running = new RunningEngine({
+      found,
+      start,
+      lines: this.#lines,
+      grace: this.#plan.grace,
+      guard: this.#guard,
+      downtime: this.#downtime
+    })
+    this.#engines.push(running)
+    await running.start()
   }
 
   async #openPage(port: number): Promise<void> {
@@ -221,6 +196,7 @@ export class System {
       grace,
       root,
       guard: this.#guard,
+      downtime: this.#downtime,
       ready: () => this.#sayReady(),
       start: () => {
         const page = this.#pageUrl === undefined ? {} : { [PAGE]: addressed(this.#pageUrl) }

