@@ -15,7 +15,7 @@ const HOLD = 250
 const LAST = 1_000
 const MAX_HELD = 500
 
-/** What an output is made of. */
+/** The arguments from which an output is made. */
 export interface OutputInit {
   readonly name: string
   /** The folder of the project. */
@@ -97,7 +97,7 @@ export class Output {
   }
 }
 
-/** What has failed, without where: one line for each error. */
+/** The failures, without their places: one line for each. */
 function headsOf(lines: readonly string[]): readonly string[] {
   const heads: string[] = []
   let joins = false

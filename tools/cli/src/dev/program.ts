@@ -1,4 +1,4 @@
-/** What the page knows of a service or an engine that `dev` runs. */
+/** A service or an engine that `dev` runs, as the page knows it. */
 import type { Log } from './log.ts'
 import type { Action, Doing } from './supervisor.ts'
 

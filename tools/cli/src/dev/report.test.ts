@@ -1,4 +1,4 @@
-/** What runtimes print about errors, as they print it, and what of it is told. */
+/** The reports of runtimes about errors, as they print them, and what of them is told. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isOfReport, readReport } from './report.ts'

@@ -56,7 +56,7 @@ export class RunningService implements Program {
   readonly ports = new Map<number, string | undefined>()
   /** The names of the services that have announced themselves. */
   readonly #services = new Set<string>()
-  /** What the service has printed. */
+  /** The last lines of the service. */
   readonly log = new Log()
   readonly #init: ServiceInit
   readonly #supervisor: Supervisor

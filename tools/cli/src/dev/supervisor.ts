@@ -38,12 +38,12 @@ export interface Supervised extends LineReader {
 }
 
 /**
- * What a supervised program does: it runs, waits for its next start (`crashed`) or for an edit (`broken`, or `ended` by
+ * The state of a supervised program: it runs, waits for its next start (`crashed`) or for an edit (`broken`, or `ended` by
  * itself), or until somebody starts it on the page (`stopped`).
  */
 export type Doing = 'runs' | 'crashed' | 'broken' | 'ended' | 'stopped'
 
-/** What the page may want of a program. */
+/** A wish of the page. */
 export type Action = 'start' | 'stop' | 'restart'
 
 /** Milliseconds before a restart: after the first crash, and at most. */
@@ -87,7 +87,7 @@ export class Supervisor {
     return this.#group?.pid
   }
 
-  /** What the page shows. @param isReady whether the program is ready while it runs */
+  /** The view for the page. @param isReady whether the program is ready while it runs */
   view(isReady: boolean): Omit<ProgramView, 'name' | 'ports' | 'services'> {
     const { pid } = this
     const doing = this.#doing
