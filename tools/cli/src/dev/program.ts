@@ -1,11 +1,13 @@
 /** A service or an engine that `dev` runs, as the page knows it. */
 import type { Log } from './log.ts'
-import type { Action, Doing } from './supervisor.ts'
+
+/** A wish of the page. */
+export type Action = 'start' | 'stop' | 'restart'
 
 /** A program, as the page shows it. */
 export interface ProgramView {
   readonly name: string
-  readonly state: Exclude<Doing, 'runs'> | 'starting' | 'ready'
+  readonly state: 'starting' | 'ready' | 'crashed' | 'broken' | 'ended' | 'stopped'
   /** Why it does not run, in words. */
   readonly problem?: string
   readonly pid?: number

@@ -5,8 +5,8 @@ import type { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
 import { Log } from './log.ts'
 import type { Start } from './process-group.ts'
-import type { Program, ProgramView } from './program.ts'
-import { type Action, Supervisor } from './supervisor.ts'
+import type { Action, Program, ProgramView } from './program.ts'
+import { Supervisor } from './supervisor.ts'
 
 /** How many of an engine's last lines are shown if it ends by itself. */
 const LAST_LINES = 3

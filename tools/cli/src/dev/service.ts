@@ -9,9 +9,9 @@ import type { Lines } from './lines.ts'
 import { Log } from './log.ts'
 import { Output } from './output.ts'
 import type { Start } from './process-group.ts'
-import type { Program, ProgramView } from './program.ts'
+import type { Action, Program, ProgramView } from './program.ts'
 import { SourceWatch } from './sources.ts'
-import { type Action, type Cause, Supervisor } from './supervisor.ts'
+import { type Cause, Supervisor } from './supervisor.ts'
 
 /** The arguments from which a service is made. */
 export interface ServiceInit {

@@ -1,7 +1,7 @@
 /** Keeps one program running: restarts it after a crash, with growing pauses, and at once after an edit. */
 import type { Guard } from './guarded.ts'
 import { type Ended, type LineReader, ProcessGroup, type Start } from './process-group.ts'
-import type { ProgramView } from './program.ts'
+import type { Action, ProgramView } from './program.ts'
 
 /** The reason for a crash. */
 export interface Cause {
@@ -42,9 +42,6 @@ export interface Supervised extends LineReader {
  * itself), or until somebody starts it on the page (`stopped`).
  */
 export type Doing = 'runs' | 'crashed' | 'broken' | 'ended' | 'stopped'
-
-/** A wish of the page. */
-export type Action = 'start' | 'stop' | 'restart'
 
 /** Milliseconds before a restart: after the first crash, and at most. */
 const FIRST_PAUSE = 500
