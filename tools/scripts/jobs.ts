@@ -97,10 +97,19 @@ const NEEDS_SITE = /^system\/bun\/(site|types)$/
 const FEWER_TRIES = ['--preload', resolve('tools/scripts/fewer-tries.ts')]
 const RUNNER = resolve('tools/scripts/node-tests.mjs')
 
+/** Everything that has types: all packages, those that run in browsers once more without Node's types, and scripts. */
+const TYPED = [
+  '.',
+  ...['engines/engine', 'packages/rsocket', 'packages/transport'].map(
+    (one) => `${one}/tsconfig.platform.json`
+  ),
+  'tools/scripts'
+]
+
 /** Runs before all others, because tests under Node need the build. The build also checks all types. */
 export const BUILD: Job = {
   name: 'build',
-  command: ['turbo', 'run', 'build', 'typecheck', '--continue=always', '--output-logs=errors-only'],
+  command: ['sh', '-c', `tsc -b --pretty ${TYPED.join(' ')} && turbo run build --output-logs=errors-only`],
   env: { TURBO_TELEMETRY_DISABLED: '1' }
 }
 
@@ -120,14 +129,7 @@ export function withInstallations(jobs: readonly Job[]): readonly Job[] {
 }
 
 /** In `check` tests read the sources of all packages, so that only types are checked, of what has changed. */
-const TYPES: readonly Job[] = [
-  { name: 'types', command: ['tsc', '-b', '--pretty'] },
-  {
-    name: 'types/platforms',
-    command: ['turbo', 'run', 'typecheck', '--continue=always', '--output-logs=errors-only'],
-    env: { TURBO_TELEMETRY_DISABLED: '1' }
-  }
-]
+const TYPES: Job = { name: 'types', command: ['tsc', '-b', '--pretty', ...TYPED] }
 
 /** In `check` only files that differ from `main` are linted: the others were linted when they got there. */
 function lintOf(gate: Gate): Job {
@@ -174,7 +176,7 @@ export function jobsOf(gate: Gate): Job[] {
     // At night a suite includes its long tests.
     .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
     .map((job) => ({ ...job, ...after(gate, job) }))
-  return [lintOf(gate), ...(gate === 'check' ? TYPES : []), ...tests]
+  return [lintOf(gate), ...(gate === 'check' ? [TYPES] : []), ...tests]
 }
 
 /** The installation that a job needs. */
