@@ -19,6 +19,8 @@ export interface Database {
   /** Runs statements without values. */
   exec(sql: string): void
   prepare(sql: string): Statement
+  /** Runs a statement once. */
+  query(sql: string, ...values: readonly Value[]): readonly Row[]
   close(): void
 }
 

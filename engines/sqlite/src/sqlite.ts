@@ -1,21 +1,43 @@
 /** `sqlite()` creates the store, a value that is passed to services and clients. */
 import { connectedStore, type StoreEngine } from '@elysia-microservices/engine'
 import {
+  type Delivery,
   type EventStore,
   OptionError,
   type ServerTransport,
   STORES_EVERYTHING
 } from '@elysia-microservices/transport/kit'
 import { Files, type SqliteConnection } from './connection/files.ts'
+import type { InTransaction } from './connection/in-transaction.ts'
 import { runtimeDriver } from './connection/runtime.ts'
-import type { Driver } from './driver.ts'
+import type { Driver, Row, Value } from './driver.ts'
 import { SqliteClientStore } from './durable/client-store.ts'
 import { SqliteServerStore } from './durable/server-store.ts'
+import { Transactions } from './durable/transactions.ts'
 import { type SqliteOptions, sqliteOptions } from './options/options.ts'
 
 /** Durable events in a file of this process, or in its memory. */
 export interface SqliteStore extends EventStore {
   readonly name: 'sqlite'
+  /**
+   * Runs a function of a handler with `durable: { transactional: true }` in the transaction that acknowledges its event,
+   * on tables of its own in the file. It is rolled back if the function fails; then the event comes again, as after any
+   * failure. The function is synchronous, because nothing else can use the file meanwhile.
+   * @param delivery the `delivery` of the handler's message
+   * @param run gets a function that runs one statement
+   * @returns the function's result
+   * @throws {OptionError} the delivery is not that of a running transactional handler, or has a transaction already; or
+   * the function is not synchronous
+   * @throws the error of the function, or of SQLite
+   */
+  transaction<Result>(delivery: Delivery | undefined, run: InTransaction<Result>): Promise<Awaited<Result>>
+  /**
+   * Runs one statement on your own tables in the file, for example to create them. The file is opened if it is not open
+   * in this process.
+   * @throws {OptionError} the file cannot be used, or the statement would end its transaction
+   * @throws SQLite's error, as the runtime gives it
+   */
+  query(sql: string, ...values: readonly Value[]): Promise<readonly Row[]>
 }
 
 /**
@@ -40,15 +62,28 @@ export function sqlite(file: string, options?: SqliteOptions): SqliteStore {
 export function sqliteBy(driver: Driver, file: string, options?: SqliteOptions): SqliteStore {
   const checked = sqliteOptions(file, options)
   const files = new Files(driver, checked)
+  const transactions = new Transactions()
   const store = connectedStore<SqliteConnection>({
     name: 'sqlite',
-    stores: { ...STORES_EVERYTHING, future: true },
+    stores: { ...STORES_EVERYTHING, future: true, transactions: true },
     sharing: NOT_SHARED,
     engine: () => engineOf(files, checked.file),
-    serverStore: () => new SqliteServerStore(checked),
+    serverStore: () => new SqliteServerStore(checked, transactions),
     clientStore: (init) => new SqliteClientStore(init, checked.duplicateWindow, checked.clock)
   })
-  return { ...store, name: 'sqlite' }
+  return {
+    ...store,
+    name: 'sqlite',
+    transaction: (delivery, run) => transactions.transaction(delivery, run),
+    async query(sql, ...values) {
+      const connection = await files.use()
+      try {
+        return connection.file.query(sql, ...values)
+      } finally {
+        await connection.close()
+      }
+    }
+  }
 }
 
 /** Workers are processes of their own, and a file has one. */

@@ -161,7 +161,7 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
     const message = storedMessage('postgres', event, event.row.body, group, via)
     if (!this.isTransactional) return dispatcher.event(message)
     const delivery = message.delivery as Delivery
-    return this.#transactions.around(delivery, event, logger, () => dispatcher.event(message))
+    return this.#transactions.runs.around(delivery, event, logger, () => dispatcher.event(message))
   }
 
   #acknowledge(event: TakenEvent): void {

@@ -11,11 +11,12 @@ import {
   shown,
   systemClock
 } from '@elysia-microservices/transport/kit'
-import type { Database } from '../driver.ts'
+import type { Database, Row, Value } from '../driver.ts'
 import type { Appended, NewEvent, TakenEvent } from '../log/event.ts'
 import { EventLog, type Keeping } from '../log/event-log.ts'
 import { type Group, Groups, type Settled } from '../log/groups.ts'
 import { Letters } from '../log/letters.ts'
+import { type InTransaction, runWith } from './in-transaction.ts'
 
 /** Most events, and most bytes of events, that are stored in one turn. */
 const MOST_STORED = 512
@@ -137,6 +138,27 @@ export class EventFile {
   /** Writes that a handler begins, before it does: what it does may end this process. */
   begin(group: Group, event: TakenEvent): void {
     this.log.transactions.run('process', () => this.groups.begin(group, event))
+  }
+
+  /**
+   * Runs a function in the transaction that acknowledges an event.
+   * @throws {OptionError} the function is not synchronous, or ends the transaction
+   */
+  acknowledgeIn<Result>(group: Group, event: TakenEvent, run: InTransaction<Result>): Result {
+    try {
+      return this.log.transactions.run('process', () => {
+        this.groups.settle(group, { kind: 'done', event })
+        return runWith(this.#database, run)
+      })
+    } catch (error) {
+      this.groups.reload(group)
+      throw error
+    }
+  }
+
+  /** Runs a statement on tables of the user, in a transaction of its own. */
+  query(sql: string, ...values: readonly Value[]): readonly Row[] {
+    return this.log.transactions.run('disk', () => runWith(this.#database, (query) => query(sql, ...values)))
   }
 
   /** Pauses or resumes the groups of a name. @returns whether there is one */

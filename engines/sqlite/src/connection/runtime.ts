@@ -64,6 +64,14 @@ function adapted(native: NativeDatabase): Database {
         get: (...values) => (statement.get(...values) ?? undefined) as Row | undefined
       }
     },
+    query(sql, ...values) {
+      const statement = native.prepare(sql)
+      try {
+        return statement.all(...values) as readonly Row[]
+      } finally {
+        statement.finalize?.()
+      }
+    },
     close() {
       for (const statement of prepared) statement.finalize?.()
       native.close()

@@ -7,6 +7,7 @@ import {
   whyTooOld
 } from '@elysia-microservices/engine'
 import {
+  type Delivery,
   type DurableFigures,
   DurableWorker,
   type Logger,
@@ -14,15 +15,18 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Member } from '../connection/event-file.ts'
 import type { SqliteConnection } from '../connection/files.ts'
+import type { InTransaction } from '../connection/in-transaction.ts'
 import type { TakenEvent } from '../log/event.ts'
 import type { Group } from '../log/groups.ts'
 import type { CheckedOptions } from '../options/options.ts'
+import type { Acknowledger, Transactions } from './transactions.ts'
 
 /** Receives the events of one group for one pattern. */
-export class SqliteConsumer implements Consumer<SqliteConnection>, Member {
+export class SqliteConsumer implements Consumer<SqliteConnection>, Member, Acknowledger {
   readonly logger: Logger
   readonly #init: ConsumerInit
   readonly #options: CheckedOptions
+  readonly #transactions: Transactions
   readonly #worker: DurableWorker<TakenEvent>
   /** The events that this handler has, and nobody else in the process. */
   readonly #held = new Set<TakenEvent>()
@@ -30,9 +34,10 @@ export class SqliteConsumer implements Consumer<SqliteConnection>, Member {
   #group: Group | undefined
   #redeliveries = 0
 
-  constructor(init: ConsumerInit, options: CheckedOptions) {
+  constructor(init: ConsumerInit, options: CheckedOptions, transactions: Transactions) {
     this.#init = init
     this.#options = options
+    this.#transactions = transactions
     const { route, logger } = init
     const { clock, maxAge } = options
     this.logger = logger
@@ -131,12 +136,25 @@ export class SqliteConsumer implements Consumer<SqliteConnection>, Member {
 
   #run(event: TakenEvent): void | Promise<void> {
     if (event.begun < event.attempt) this.#connection?.file.begin(this.#group as Group, event)
-    const { dispatcher, group, via } = this.#init
-    return dispatcher.event(storedMessage('sqlite', event, event.body, group, via))
+    const { dispatcher, group, via, route } = this.#init
+    const message = storedMessage('sqlite', event, event.body, group, via)
+    if (!route.durable.transactional) return dispatcher.event(message)
+    return this.#transactions.around(message.delivery as Delivery, event, this, () =>
+      dispatcher.event(message)
+    )
+  }
+
+  has(event: TakenEvent): boolean {
+    return this.#held.has(event)
+  }
+
+  acknowledgeIn<Result>(event: TakenEvent, run: InTransaction<Result>): Result {
+    const { file } = this.#connection as SqliteConnection
+    return file.acknowledgeIn(this.#group as Group, event, run)
   }
 
   #acknowledge(event: TakenEvent): void {
-    if (this.#held.delete(event)) this.#settle({ kind: 'done', event })
+    if (this.#held.delete(event) && !event.isAcknowledged) this.#settle({ kind: 'done', event })
   }
 
   /** Gives an event back, with the runs that have begun. @param delay milliseconds */

@@ -42,6 +42,8 @@ export class TakenEvent implements HeldEvent, StoredEvent {
   attempt: number
   /** Number of begun runs, as the file has it. */
   begun: number
+  /** Its transactional handler has acknowledged it. */
+  isAcknowledged = false
 
   constructor(row: EventRow, begun: number, isBeginning: boolean) {
     this.place = row.position

@@ -1,6 +1,6 @@
 /** A database in memory that counts its commits, and whose disk may be full. */
 import { runtimeDriver } from '../connection/runtime.ts'
-import type { Database } from '../driver.ts'
+import type { Database, Row, Value } from '../driver.ts'
 import { migrate } from '../log/schema.ts'
 
 export class WatchedDatabase implements Database {
@@ -22,6 +22,10 @@ export class WatchedDatabase implements Database {
 
   prepare(sql: string): ReturnType<Database['prepare']> {
     return this.#database.prepare(sql)
+  }
+
+  query(sql: string, ...values: readonly Value[]): readonly Row[] {
+    return this.#database.query(sql, ...values)
   }
 
   close(): void {

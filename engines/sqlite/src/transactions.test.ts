@@ -1,0 +1,86 @@
+/** Handlers that write in the transaction that acknowledges their event. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import { Log, until } from '@elysia-microservices/test-support'
+import { memory } from '@elysia-microservices/transport'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { type SqliteStore, sqlite } from './sqlite.ts'
+
+const cleanUps: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+})
+
+/** Publishes numbers, and waits until they are handled or dead. @returns the reasons of dead letters, and the effects */
+async function handled(
+  count: number,
+  handler: (message: Message<number>, store: SqliteStore) => unknown
+): Promise<{ readonly reasons: string[]; readonly effects: unknown[]; readonly lines: readonly string[] }> {
+  const store = sqlite(':memory:')
+  const { logger, lines } = new Log()
+  const place = { transport: { ...memory(), name: 'calls' }, store, logger }
+  await store.query('create table effect (n text)')
+  const service = microservice({ ...place, name: 'g' }).event(
+    'e',
+    (message) => handler(message as never, store),
+    {
+      durable: { transactional: true, retry: { attempts: 2, minDelay: 1 } }
+    }
+  )
+  await service.listen()
+  const client = connect(place)
+  cleanUps.push(
+    () => service.stop(),
+    () => client.close()
+  )
+  for (let n = 0; n < count; n++) await client.publish('e', n)
+  await until('All are handled', () =>
+    service.stats().every(({ durable = [] }) => durable.every(({ lag }) => lag === 0))
+  )
+  const reasons: string[] = []
+  for await (const { reason } of client.group('g').deadLetters.list()) reasons.push(reason)
+  const effects = (await store.query('select n from effect order by n')).map(({ n }) => n)
+  assert.deepEqual(await store.query('select * from pending'), [])
+  return { reasons, effects, lines }
+}
+
+describe('a transactional handler over SQLite', () => {
+  it('writes once for each event, and nothing when it fails', async () => {
+    const { reasons, effects } = await handled(3, ({ data, delivery }, store) =>
+      store.transaction(delivery, (query) => {
+        query('insert into effect values (?)', `${data} ${delivery?.attempt}`)
+        if (data === 0 || (data === 1 && delivery?.attempt === 1)) throw new Error('no')
+        return query('select 1')
+      })
+    )
+    assert.deepEqual([reasons, effects], [['Error: no'], ['1 2', '2 1']])
+  })
+
+  it('must have a transaction, one that is synchronous and is ended by the store', async () => {
+    const { reasons, effects } = await handled(4, ({ data, delivery }, store) => {
+      if (data === 0) return
+      return store.transaction(delivery, (query) => {
+        query('insert into effect values (?)', 'undone')
+        if (data === 1) return Promise.resolve()
+        if (data === 2) query('commit')
+        return query('nonsense')
+      })
+    })
+    assert.deepEqual(effects, [])
+    const [none, late, ended, nonsense] = reasons as [string, string, string, string]
+    assert.match(none, /ended without its transaction/)
+    assert.match(late, /must be synchronous/)
+    assert.match(ended, /'commit' does not belong/)
+    assert.match(nonsense, /syntax error/)
+  })
+
+  it('is done when it fails after its transaction, and has no second one', async () => {
+    const { reasons, effects, lines } = await handled(1, async ({ delivery }, store) => {
+      await store.transaction(delivery, (query) => query('insert into effect values (1)'))
+      await store.transaction(delivery, () => {})
+    })
+    assert.deepEqual([reasons, effects], [[], ['1']])
+    assert.match(lines.join('\n'), /failed after its transaction was committed/)
+  })
+})
