@@ -43,12 +43,12 @@ export {
   type StoredRow,
   waitingEvent
 } from './durable/stored-rows.ts'
+export { whyTooOld } from './durable/too-old.ts'
 export {
   type TransactionalEvent,
   type TransactionalRun,
   TransactionalRuns
 } from './durable/transactional-runs.ts'
-export { whyTooOld } from './durable/too-old.ts'
 export { checkHeaders, joinedHeaders } from './headers.ts'
 export { Hearing } from './hearing.ts'
 export { HeldMessages } from './held-messages.ts'
