@@ -111,7 +111,8 @@ export {
   type NextTime,
   ownerOf,
   planNext,
-  prefixOf
+  prefixOf,
+  ruleOf
 } from './durable/schedule.ts'
 export { endSettled } from './durable/settling.ts'
 export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'

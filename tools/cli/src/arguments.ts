@@ -4,6 +4,7 @@ import { nearest, OptionError, type Pattern } from '@elysia-microservices/transp
 import type { ConnectOptions } from 'elysia-microservices/client'
 import { addressOf, textOf } from './address.ts'
 import { type Letters, NO_LETTERS, readLetters } from './letters.ts'
+import { NO_WAITING, readWaiting, type Waiting } from './waiting-arguments.ts'
 
 /** The commands. */
 export const COMMANDS = [
@@ -14,7 +15,8 @@ export const COMMANDS = [
   'health',
   'top',
   'types',
-  'dead-letters'
+  'dead-letters',
+  'waiting'
 ] as const
 export type Command = (typeof COMMANDS)[number]
 
@@ -39,6 +41,7 @@ export interface Arguments {
   /** The instance of that service; `undefined` for any instance. */
   readonly instance: string | undefined
   readonly letters: Letters
+  readonly waiting: Waiting
 }
 
 /** The arguments of `types` with a file: contracts are read from the file, and no service is called. */
@@ -85,9 +88,11 @@ export async function readArguments(
     throw wrong('command', `There is no command ${command}; ${near ? `did you mean ${near}?` : 'see --help'}`)
   }
   const isLetters = command === 'dead-letters'
-  const action = isLetters ? others.shift() : undefined
+  const isWaiting = command === 'waiting'
+  const action = isLetters || isWaiting ? others.shift() : undefined
   const [url, ...rest] = others
   const letters = isLetters ? readLetters(action, rest, values.all) : NO_LETTERS
+  const waiting = isWaiting ? readWaiting(action, rest, patternOf) : NO_WAITING
   if (values.all && !isLetters) throw wrong('--all', '--all is for dead-letters')
   if (url === undefined)
     throw wrong(
@@ -96,7 +101,7 @@ export async function readArguments(
     )
   const takesPattern = command === 'call' || command === 'stream' || command === 'emit'
   if (takesPattern && rest.length === 0) throw wrong('pattern', `${command} needs a pattern behind the url`)
-  const surplus = isLetters ? undefined : rest[takesPattern ? 2 : 0]
+  const surplus = isLetters || isWaiting ? undefined : rest[takesPattern ? 2 : 0]
   if (surplus !== undefined)
     throw wrong(
       'arguments',
@@ -122,7 +127,8 @@ export async function readArguments(
     json: values.json,
     service,
     instance,
-    letters
+    letters,
+    waiting
   }
 }
 

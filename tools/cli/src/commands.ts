@@ -8,6 +8,7 @@ import { EXIT } from './exit-codes.ts'
 import { type Output, plainText, table, valueText } from './output.ts'
 import { contractOf } from './schema-text.ts'
 import { top } from './top.ts'
+import { waitingOf } from './waiting.ts'
 
 /** Runs a command with a client, which is closed afterwards. */
 export type Run = (client: UntypedStoringClient, args: Arguments, output: Output) => Promise<number>
@@ -21,7 +22,8 @@ export const RUN: Readonly<Record<Command, Run>> = {
   health,
   top,
   types,
-  'dead-letters': deadLettersOf
+  'dead-letters': deadLettersOf,
+  waiting: waitingOf
 }
 
 async function call(client: UntypedStoringClient, args: Arguments, output: Output): Promise<number> {

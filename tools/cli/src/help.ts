@@ -35,6 +35,9 @@ Commands
   dead-letters list <url> <group>                      prints what a durable group could not do, from the oldest on
   dead-letters redrive <url> <group> <position>…|--all   gives dead letters back to their group
   dead-letters discard <url> <group> <position>…|--all  deletes them
+  waiting list <url> [pattern]           prints events that wait for their time, and those that recur, the soonest first
+  waiting cancel <url> <pattern> <id>…   deletes them
+  waiting fire <url> <pattern> <id>…     delivers them now
 
   <url>      tcp://host:port, tls://host:port, or nats://host:port, redis://host:port, rediss://host:port,
              amqp://host:port/vhost, amqps://host:port/vhost, mqtt://host:port, mqtts://host:port, kafka://host:port
@@ -50,7 +53,7 @@ Options
   --protocol=<name>      over TCP: rsocket (default), or nest for services of NestJS
   --header <name=value>  a header; may be given several times
   --timeout <ms>         until the (first) answer is there. Default: 30000
-  --count <n>            stream: stop after n values; top: after n refreshes; dead-letters: the first n
+  --count <n>            stream: stop after n values; top: after n refreshes; dead-letters, waiting: the first n
   --service <name>       describe, health, top: the service to ask; needed where all services share an engine
   --instance <id>        the process of that service to ask. Default: any; top stays with the first
   --all                  dead-letters redrive and discard: every one of the group

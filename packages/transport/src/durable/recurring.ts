@@ -15,7 +15,7 @@ import {
   ownerOf,
   planNext,
   prefixOf,
-  readScheduled,
+  readPlanned,
   type Schedule
 } from './schedule.ts'
 
@@ -125,8 +125,8 @@ interface Found {
 
 /** The event of a client's schedule: its id has the rule. */
 function ofClient(id: string, { pattern, data, headers, delivery }: IncomingMessage): Found | undefined {
-  const read = readScheduled(id)
-  if (read === undefined) return undefined
+  const read = readPlanned(id)
+  if (read?.kind !== 'schedule') return undefined
   const { owner, every, due } = read
   return { schedule: { owner, every, pattern, dataOf: () => data, headers, key: delivery?.key }, due }
 }

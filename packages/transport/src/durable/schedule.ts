@@ -36,15 +36,35 @@ export function prefixOf({ owner, every }: Pick<Schedule, 'owner' | 'every'>): s
   return `${owner}${every.cron} ${every.timeZone ?? ''}@`
 }
 
-const SCHEDULED = /^(schedule [^\s:@]+: )(.+) (\S*)@(\S+)$/
+const PLANNED = /^((every|schedule) (\S+): )(.+) (\S*)@(\S+)$/
 
-/** Reads the id of an event of a client's schedule; `undefined`: it is another event. */
-export function readScheduled(
-  id: string
-): { readonly owner: string; readonly every: Recurrence; readonly due: number } | undefined {
-  const [, owner, cron, timeZone, due] = SCHEDULED.exec(id) ?? []
-  if (owner === undefined || cron === undefined || due === undefined) return undefined
-  return { owner, every: { cron, ...(timeZone !== '' && { timeZone }) }, due: Date.parse(due) }
+/** An event that recurs, as its id tells. */
+export interface Planned {
+  /** Whether the handlers of a group have the rule (`every`), or a schedule of a client has. */
+  readonly kind: 'every' | 'schedule'
+  /** The name of the group or of the schedule. */
+  readonly name: string
+  readonly owner: string
+  readonly every: Recurrence
+  /** Its time in milliseconds since 1970. */
+  readonly due: number
+}
+
+/** Reads the id of an event that recurs; `undefined`: it is another event. */
+export function readPlanned(id: string): Planned | undefined {
+  const [, owner, kind, name, cron, timeZone, due] = PLANNED.exec(id) ?? []
+  if (owner === undefined || name === undefined || cron === undefined || due === undefined) return undefined
+  const every = { cron, ...(timeZone !== '' && { timeZone }) }
+  return { kind: kind === 'every' ? 'every' : 'schedule', name, owner, every, due: Date.parse(due) }
+}
+
+/** The rule of an event that recurs, in words; `undefined`: the event does not recur. */
+export function ruleOf(id: string): string | undefined {
+  const planned = readPlanned(id)
+  if (planned === undefined) return undefined
+  const { kind, name, every } = planned
+  const zone = every.timeZone === undefined ? '' : ` in ${every.timeZone}`
+  return `${every.cron}${zone}, ${kind === 'every' ? 'of the group' : 'schedule'} ${name}`
 }
 
 /** The names that a schedule of a client may have. */
