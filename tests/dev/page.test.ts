@@ -1,7 +1,7 @@
 /** Services that `elysia-microservices dev` starts from its arguments, and the page that shows them. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { freePort, isMissing } from '@elysia-microservices/test-support'
+import { freePort, isMissing, until } from '@elysia-microservices/test-support'
 import { consoleOf, toldTo } from '../support/console-page.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
 import { DevProcess, Project } from './dev-process.ts'
@@ -62,6 +62,14 @@ describe('the page of dev', () => {
     const trial = { service: 'stock', kind: 'message', pattern: 'stock.version', data: null } as const
     const { value: tried } = await opened.stream('try', trial).next()
     assert.match(JSON.stringify(tried), /v1/)
+    const ask = (action: string) => opened.request('ask.programs', { name: 'stock', action })
+    await ask('stop')
+    await dev.says('stock is stopped until it is started on the page')
+    assert.match(JSON.stringify(await ask('lines')), /stock v1 is process/)
+    assert.match(JSON.stringify(await ask('environment')), /OTEL_SERVICE_NAME","stock/)
+    await ask('start')
+    await dev.says('stock is restarted: asked for on the page')
+    await until('it is ready again', () => dev.count('stock is ready') === 2)
     const stranger = await fetch(`${at}/console`, { headers: { origin: 'http://evil.test' } })
     assert.equal(stranger.status, 403)
     await stranger.body?.cancel()

@@ -13,6 +13,7 @@ import { Access, type AccessOptions } from './access.ts'
 import { type ConsoleClients, readClients } from './clients.ts'
 import { pageFile } from './page-files.ts'
 import { pageService } from './page-service.ts'
+import type { Programs } from './programs.ts'
 import { makeSources } from './sources/index.ts'
 import { PROTOBUF, postedOtlp } from './traces/posted-otlp.ts'
 import { Watch } from './watch.ts'
@@ -35,6 +36,11 @@ export interface ConsoleOptions extends AccessOptions {
    * the last hour have no gaps. Default: services are watched only while a page is open.
    */
   readonly watchUntil?: AbortSignal | undefined
+  /**
+   * The programs behind the services, for a page of somebody who runs them, as `elysia-microservices dev` does: the page
+   * shows their lines, and with `try` their environment, and stops and starts them. Default: none.
+   */
+  readonly programs?: Programs | undefined
   /** Receives a line for each change that was made on the page, such as deleted dead letters. Default: the console. */
   readonly logger?: Logger | undefined
 }
@@ -86,6 +92,7 @@ export function consolePage(options: ConsoleOptions): Elysia {
     try: canTry = false,
     interval = DEFAULT_INTERVAL,
     watchUntil,
+    programs,
     logger = consoleLogger
   } = Object(options) as ConsoleOptions
   const told = loggerOf(logger)
@@ -97,7 +104,7 @@ export function consolePage(options: ConsoleOptions): Elysia {
   if (watchUntil !== undefined && !(watchUntil instanceof AbortSignal))
     throw OptionError.expected('options.watchUntil', 'an AbortSignal', watchUntil)
   const access = new Access(Object(options), told)
-  const { sources, traces } = makeSources({ clients, canTry, logger: told })
+  const { sources, traces } = makeSources({ clients, canTry, programs, logger: told })
   const watch = new Watch(clients, { canTry, interval }, sources, watchUntil)
   const door = pageDoor({
     path: path + SOCKET,

@@ -1,4 +1,5 @@
 /** The types of the messages between the server and the page. */
+import type { ProgramsView } from './programs.ts'
 
 /** The facts about services that change rarely. */
 export interface Overview {
@@ -184,6 +185,7 @@ export interface GaugeView {
  * Each screen with a source has one line here (see `sources/index.ts`). A page keeps the last value of each topic.
  */
 export interface Topics {
+  readonly programs: ProgramsView
   readonly events: EventsView
   readonly history: HistoryView
   readonly alerts: AlertsView

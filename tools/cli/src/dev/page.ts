@@ -1,5 +1,5 @@
 /** The page about all services that `dev` runs, on a port that can be reached only from this machine. */
-import type { ConsoleClient } from '@elysia-microservices/console'
+import type { ConsoleClient, Programs } from '@elysia-microservices/console'
 import { type OpenConsole, openConsole } from '@elysia-microservices/console/standalone'
 import type { Announcement } from '@elysia-microservices/transport/kit'
 import { connect } from 'elysia-microservices/client'
@@ -12,11 +12,16 @@ export class Page {
   readonly #clients = new Map<string, { readonly url: string; readonly client: ConsoleClient }>()
   readonly #closing = new AbortController()
   readonly #say: (text: string) => void
+  readonly #programs: Programs
   #open: OpenConsole | undefined
 
-  /** @param say prints changes that users make on the page */
-  constructor(say: (text: string) => void) {
+  /**
+   * @param say prints changes that users make on the page
+   * @param programs those that users can stop and start on the page
+   */
+  constructor(say: (text: string) => void, programs: Programs) {
     this.#say = say
+    this.#programs = programs
   }
 
   /** Opens the page. @returns its address @param port the preferred port; another one is used if that is taken */
@@ -26,7 +31,8 @@ export class Page {
     const services = () => Object.fromEntries(sorted().map(([name, { client }]) => [name, client]))
     const logger = { error: this.#say, warn: this.#say }
     const watchUntil = this.#closing.signal
-    const at = (each: number) => openConsole({ port: each, try: true, services, watchUntil, logger })
+    const options = { try: true, services, programs: this.#programs, watchUntil, logger }
+    const at = (each: number) => openConsole({ ...options, port: each })
     this.#open = await at(port).catch(() => at(0))
     return this.#open.url
   }

@@ -1,11 +1,12 @@
 /** An engine that `dev` has started: its process, and whether it answers. */
+import type { ProgramAction, ProgramView } from '@elysia-microservices/console'
 import type { Downtime } from './downtime.ts'
 import { answers, type FoundEngine } from './engines/index.ts'
 import type { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
 import { Log } from './log.ts'
 import type { Start } from './process-group.ts'
-import type { Action, Program, ProgramView } from './program.ts'
+import type { Program } from './program.ts'
 import { Supervisor } from './supervisor.ts'
 
 /** How many of an engine's last lines are shown if it ends by itself. */
@@ -95,7 +96,7 @@ export class RunningEngine implements Program {
     this.#supervisor.kill()
   }
 
-  act(action: Action): void {
+  act(action: ProgramAction): void {
     this.#supervisor.act(action)
   }
 

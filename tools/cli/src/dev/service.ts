@@ -1,6 +1,8 @@
 /** One service that `dev` runs: its process, its edited files, and whether it is ready. */
+
 import net from 'node:net'
 import { relative } from 'node:path'
+import type { ProgramAction, ProgramView } from '@elysia-microservices/console'
 import type { ServicePlan } from './config.ts'
 import type { Told } from './door.ts'
 import type { Downtime } from './downtime.ts'
@@ -9,7 +11,7 @@ import type { Lines } from './lines.ts'
 import { Log } from './log.ts'
 import { Output } from './output.ts'
 import type { Start } from './process-group.ts'
-import type { Action, Program, ProgramView } from './program.ts'
+import type { Program } from './program.ts'
 import { SourceWatch } from './sources.ts'
 import { type Cause, Supervisor } from './supervisor.ts'
 
@@ -112,7 +114,7 @@ export class RunningService implements Program {
     return this.plan.name
   }
 
-  act(action: Action): void {
+  act(action: ProgramAction): void {
     this.#supervisor.act(action)
   }
 

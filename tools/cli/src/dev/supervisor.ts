@@ -1,7 +1,7 @@
 /** Keeps one program running: restarts it after a crash, with growing pauses, and at once after an edit. */
+import type { ProgramAction, ProgramView } from '@elysia-microservices/console'
 import type { Guard } from './guarded.ts'
 import { type Ended, type LineReader, ProcessGroup, type Start } from './process-group.ts'
-import type { Action, ProgramView } from './program.ts'
 
 /** The reason for a crash. */
 export interface Cause {
@@ -111,7 +111,7 @@ export class Supervisor {
   }
 
   /** Does what somebody wants on the page. */
-  act(action: Action): void {
+  act(action: ProgramAction): void {
     if (action === 'stop') {
       this.#isHalted = true
       this.#wake()

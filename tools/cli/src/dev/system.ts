@@ -9,6 +9,7 @@ import { claimData, type FoundEngine, findEngine, pageUrlOf } from './engines/in
 import { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
 import type { Page } from './page.ts'
+import { programsOf } from './program.ts'
 import { programFolders } from './programs.ts'
 import { RunningEngine } from './running-engine.ts'
 import { commandOf, entryOf } from './runtime.ts'
@@ -180,7 +181,8 @@ export class System {
 
   async #openPage(port: number): Promise<void> {
     const { Page } = await import('./page.ts')
-    this.#page = new Page((text) => this.#lines.say(text))
+    const programs = programsOf(() => [...this.#services.values(), ...this.#engines])
+    this.#page = new Page((text) => this.#lines.say(text), programs)
     this.#pageUrl = await this.#page.open(port)
     this.#lines.say(`All services are shown at ${this.#pageUrl}`)
   }

@@ -29,7 +29,8 @@ function App() {
     })
   }, [])
   const [id, ...path] = useRoute()
-  const screen = SCREENS.find((each) => each.id === id) ?? (SCREENS[0] as Screen)
+  const screens = SCREENS.filter((each) => each.isShown?.(shown) !== false)
+  const screen = screens.find((each) => each.id === id) ?? (screens[0] as Screen)
   const { connection, overview } = shown
   return (
     <>
@@ -39,7 +40,7 @@ function App() {
       <header>
         <h1>Console</h1>
         <nav aria-label="Screens" class="screens">
-          {SCREENS.map((each) => {
+          {screens.map((each) => {
             const number = each.count?.(shown) ?? 0
             return (
               <a key={each.id} href={hrefOf(each.id)} aria-current={each === screen ? 'page' : undefined}>

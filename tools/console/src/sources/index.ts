@@ -2,6 +2,7 @@
 import { Alerts } from './alerts.ts'
 import { Events } from './events.ts'
 import { History } from './history.ts'
+import { ProgramsOfPage } from './programs.ts'
 import type { Source, SourceContext } from './source.ts'
 import { Traces } from './traces.ts'
 
@@ -12,5 +13,7 @@ export function makeSources(context: SourceContext): {
 } {
   const traces = new Traces()
   const events = new Events(context)
-  return { sources: [traces, events, new History(), new Alerts(() => events.latest())], traces }
+  const { programs } = context
+  const all = [traces, events, new History(), new Alerts(() => events.latest())]
+  return { sources: programs === undefined ? all : [...all, new ProgramsOfPage(programs, context)], traces }
 }

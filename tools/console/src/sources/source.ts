@@ -1,6 +1,7 @@
 /** The server's part of a screen: a value that is sent to every page, and answers to requests of single pages. */
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { CheckedClient } from '../clients.ts'
+import type { Programs } from '../programs.ts'
 import type { Overview, Sample, Topics } from '../protocol.ts'
 
 /** The arguments from which sources are made. */
@@ -9,6 +10,8 @@ export interface SourceContext {
   readonly clients: () => ReadonlyMap<string, CheckedClient>
   /** Whether everybody who may open the page may also change something: see `options.try` of `consolePage()`. */
   readonly canTry: boolean
+  /** The programs behind the services; `undefined` if nobody runs them for the page. */
+  readonly programs: Programs | undefined
   /** Receives a line for each change. */
   readonly logger: Logger
 }

@@ -19,6 +19,8 @@ export interface Screen {
   /** The screen's name in the navigation. */
   readonly title: string
   readonly View: ComponentType<ScreenProps>
+  /** Whether there is anything to show; missing: always. */
+  readonly isShown?: (shown: Shown) => boolean
   /** A number beside the screen's name, such as the number of alerts; hidden if it is 0. */
   readonly count?: (shown: Shown) => number
 }

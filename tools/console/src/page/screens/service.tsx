@@ -5,6 +5,7 @@ import { breakable } from '../breakable.tsx'
 import { count, ms, whole } from '../format.ts'
 import { type History, keyOf, type Moment } from '../history.ts'
 import { Pattern } from '../pattern.tsx'
+import { hrefOf } from '../route.ts'
 import { Search } from '../search.tsx'
 import { Transports } from '../transports.tsx'
 import { ServiceCharts } from './service-charts.tsx'
@@ -13,10 +14,12 @@ export function Service(props: {
   readonly service: ServiceView
   readonly history: History
   readonly marks: readonly Mark[]
+  /** The program that the service runs in, if the page knows it. */
+  readonly program: string | undefined
   /** The service to call; `undefined` if patterns may not be called. */
   readonly trying: string | undefined
 }) {
-  const { service, history, marks, trying } = props
+  const { service, history, marks, program, trying } = props
   const last = history.moments.at(-1)
   const { id, problem, described } = service
   const isSilent = service.isSilent === true
@@ -38,6 +41,7 @@ export function Service(props: {
         {described?.version ? <span class="version">{described.version}</span> : null}
         {service.instance !== undefined && <span class="version">{service.instance}</span>}
         {described !== undefined && <span class="status">{isSilent ? 'not reached' : described.status}</span>}
+        {program !== undefined && <a href={hrefOf('programs', program)}>Log</a>}
       </div>
       {problem !== undefined &&
         (isSilent ? (

@@ -71,6 +71,9 @@ function Services({ shown: { history, topics }, overview, path: [chosen] }: Scre
               service={service}
               history={history.get(service.id) ?? NOTHING}
               marks={topics.history?.marks ?? []}
+              program={
+                topics.programs?.programs.find(({ services }) => services.includes(service.service))?.name
+              }
               trying={canTry ? service.service : undefined}
             />
           </>
