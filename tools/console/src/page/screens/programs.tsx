@@ -20,7 +20,7 @@ const STATES = {
   starting: { dot: 'odd', text: 'starting' },
   ready: { dot: 'good', text: 'ready' },
   crashed: { dot: 'bad', text: 'crashed' },
-  broken: { dot: 'bad', text: 'waits for an edit' },
+  broken: { dot: 'bad', text: 'cannot run' },
   ended: { dot: 'odd', text: 'has ended' },
   stopped: { dot: 'odd', text: 'stopped' }
 } as const
@@ -217,6 +217,8 @@ function Environment({ name }: { readonly name: string }) {
         <p class="problem" role="alert">
           {variables}
         </p>
+      ) : variables?.length === 0 ? (
+        <p class="hint">None</p>
       ) : (
         <dl class="environment">
           {variables?.map(([variable, value]) => (
