@@ -21,7 +21,6 @@ import { callStartHooks, callStopHooks } from './lifecycle-hooks.ts'
 import { ENHANCERS, type EnhancerKind } from './metadata.ts'
 import type { Settings } from './nest-app.ts'
 import type { HandlerMethod } from './reader.ts'
-import { settlingByHand } from './settling.ts'
 
 /** The controllers of a service, and their settings. */
 export interface ControllersOptions extends Settings {
@@ -117,8 +116,7 @@ export class Controllers {
       const pipes = new Map<unknown, Pipe>()
       for (const pipe of handler.parameters.flatMap((parameter) => parameter.pipes))
         pipes.set(pipe, (await this.#enhancer(entry, 'pipes', pipe, handler.where)) as Pipe)
-      const bound = await bind(instance, handler, enhancers, pipes, preRequestHooks, known, logger)
-      handler.late.current = handler.durable === undefined ? bound : settlingByHand(bound)
+      handler.late.current = await bind(instance, handler, enhancers, pipes, preRequestHooks, known, logger)
       handler.late.isIntercepted = preRequestHooks.length + enhancers.interceptors.length > 0
     }
     if (this.#options.lifecycle) await callStartHooks([...this.#living])

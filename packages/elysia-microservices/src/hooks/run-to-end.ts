@@ -1,5 +1,6 @@
 /** Runs a handler of an event until its work has ended. */
 import {
+  endSettled,
   exhaust,
   type IncomingMessage,
   isStreamOfValues,
@@ -7,11 +8,15 @@ import {
   whenSettled
 } from '@elysia-microservices/transport/kit'
 
-/** Calls a handler with an event. Settles with the outcome when the handler's work has ended. */
-export function runToEnd(
-  handler: (message: IncomingMessage) => unknown,
-  message: IncomingMessage
-): void | Promise<void> {
+/** The handler of an event. */
+type Handler = (message: IncomingMessage) => unknown
+
+/**
+ * Calls a handler with an event. Settles with the outcome when the handler's work has ended: that of the handler, or the
+ * one by which the handler has settled a stored event by hand.
+ */
+export function runToEnd(handler: Handler, message: IncomingMessage): void | Promise<void> {
+  if (message.isStored) return runStored(handler, message)
   const result = handler(message)
   if (typeof result !== 'object' || result === null) return
   if (isThenable(result)) return whenSettled(result, ended)
@@ -21,4 +26,19 @@ export function runToEnd(
 /** Reads a stream to its end. Nobody uses the values of an event's handler, but making them is part of its work. */
 function ended(result: unknown): void | Promise<void> {
   return isStreamOfValues(result) ? exhaust(result).then(() => {}) : undefined
+}
+
+function runStored(handler: Handler, message: IncomingMessage): void | Promise<void> {
+  const failed = (error: unknown) => endSettled(message, [error])
+  const over = (value: unknown) =>
+    isStreamOfValues(value) ? exhaust(value).then(() => endSettled(message), failed) : endSettled(message)
+  let result: unknown
+  try {
+    result = handler(message)
+  } catch (error) {
+    return failed(error)
+  }
+  return typeof result === 'object' && result !== null && isThenable(result)
+    ? whenSettled(result, over, failed)
+    : over(result)
 }
