@@ -7,8 +7,11 @@ import {
   type EventStore,
   type Logger,
   loggerOf,
-  milliseconds,
+  mustBeMilliseconds,
+  mustBeText,
   OptionError,
+  type OptionTable,
+  readTable,
   storeOf,
   type Transport,
   timeoutOf
@@ -120,8 +123,23 @@ const REFUSED_BY_SERVER = {
   protocol: NOT_OF_SERVERS
 }
 
-const SERVER_NAMES = ['transport', 'store', 'name', 'group', 'drain', 'logger', 'tlsOptions']
-const CLIENT_NAMES = ['transport', 'timeout', 'logger', 'tlsOptions']
+/** The table of the server's own options. */
+export const NEST_SERVER_OPTIONS = {
+  name: { check: mustBeText },
+  group: { check: mustBeText },
+  store: {},
+  drain: { byDefault: DEFAULT_DRAIN, check: mustBeMilliseconds(0) },
+  logger: { check: checkLogger }
+} as const satisfies OptionTable<ServerOptions>
+
+/** The table of the client's own options. */
+export const NEST_CLIENT_OPTIONS = {
+  timeout: { check: (_path, timeout) => checkTimes({ timeout }) },
+  logger: { check: checkLogger }
+} as const satisfies OptionTable<ClientOptions>
+
+const SERVER_NAMES = [...Object.keys(NEST_SERVER_OPTIONS), 'transport', 'tlsOptions']
+const CLIENT_NAMES = [...Object.keys(NEST_CLIENT_OPTIONS), 'transport', 'tlsOptions']
 
 /** Options of a server, with its transports. */
 export interface CheckedServerOptions {
@@ -144,9 +162,21 @@ export interface CheckedClientOptions {
 /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
 export function serverOptions(options: MicroserviceServerOptions): CheckedServerOptions {
   refuse(REFUSED_BY_SERVER, options)
-  const { transport, store: givenStore, name, group, drain = DEFAULT_DRAIN, logger, ...others } = options
-  milliseconds(0, 'options.drain', drain)
-  if (logger !== undefined) checkLogger('options.logger', logger)
+  const {
+    transport,
+    store: givenStore,
+    name: _name,
+    group: _group,
+    drain: _drain,
+    logger: _logger,
+    ...others
+  } = options
+  const own = { store: givenStore, name: _name, group: _group, drain: _drain, logger: _logger }
+  const { name, group, drain, logger } = readTable<ServerOptions, typeof NEST_SERVER_OPTIONS>(
+    'options',
+    own,
+    NEST_SERVER_OPTIONS
+  )
   const transports = isShort(transport)
     ? [shortForm(withTls(others), 'server', SERVER_NAMES)]
     : given(transport, others)
@@ -157,9 +187,12 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
 /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
 export function clientOptions(options: MicroserviceClientOptions): CheckedClientOptions {
   refuse(REFUSED_BY_BOTH, options)
-  const { transport, timeout, logger, ...others } = options
-  checkTimes({ timeout })
-  if (logger !== undefined) checkLogger('options.logger', logger)
+  const { transport, timeout: givenTimeout, logger: givenLogger, ...others } = options
+  const { timeout, logger } = readTable<ClientOptions, typeof NEST_CLIENT_OPTIONS>(
+    'options',
+    { timeout: givenTimeout, logger: givenLogger },
+    NEST_CLIENT_OPTIONS
+  )
   // As in Nest, the client connects when a call is made, and does not retry failed calls.
   const [only] = isShort(transport)
     ? [shortForm({ reconnect: false, retry: false, ...withTls(others) }, 'client', CLIENT_NAMES)]

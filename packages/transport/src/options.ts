@@ -3,7 +3,7 @@ import { OptionError } from './errors/index.ts'
 
 /**
  * Fills in the default of each option that is missing or `undefined`. The table of defaults names all options; an
- * option without a default is `undefined` there.
+ * option without a default is `undefined` there. A number or a boolean may be given as text.
  * @param path the name of the options in error messages
  * @param same see `SAME_OPTIONS`. Default: none, so that pages do not load it
  * @throws {OptionError} `given` is not an object, or has an option that the table lacks
@@ -15,7 +15,19 @@ export function withDefaults<Options extends object, Defaults extends object>(
   same?: typeof SAME_OPTIONS
 ): Filled<Options, Defaults> {
   if (given !== undefined) checkNames(path, given, Object.keys(defaults), same)
-  return { ...defaults, ...withoutUndefined(given ?? {}) } as Filled<Options, Defaults>
+  const values: Record<string, unknown> = { ...defaults, ...withoutUndefined(given ?? {}) }
+  for (const [name, byDefault] of Object.entries(defaults))
+    if (typeof byDefault === 'number' || typeof byDefault === 'boolean') values[name] = read(values[name])
+  return values as Filled<Options, Defaults>
+}
+
+/**
+ * Reads the text of a number or a boolean, as `process.env` and Nest's `ConfigService` have them, whatever type the
+ * compiler believes in. Every other value stays as it is.
+ */
+function read(value: unknown): unknown {
+  if (value === 'true' || value === 'false') return value === 'true'
+  return typeof value === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value
 }
 
 /** The options that have a value. */
@@ -39,6 +51,8 @@ export interface OptionRow<Value> {
   readonly check?: OptionCheck
   /** The option must have a value: without a value, `check` is called with `undefined`. Default: false. */
   readonly isNeeded?: true
+  /** An empty text means that the option is not given, as `process.env.PASSWORD ?? ''`. Default: false. */
+  readonly emptyIsNone?: true
 }
 
 /** A table with a row for each option of a group. The compiler reports an option without a row. */
@@ -47,7 +61,8 @@ export type OptionTable<Options extends object> = {
 }
 
 /**
- * Checks options by their table and fills in its defaults.
+ * Checks options by their table and fills in its defaults. A text that an option refuses is read as the number or the
+ * boolean that it stands for.
  * @param path the name of the options in error messages
  * @throws {OptionError} an option is not in the table, or has an invalid value
  */
@@ -59,9 +74,24 @@ export function readTable<Options extends object, Table extends OptionTable<Opti
   const rows = Object.entries<OptionRow<unknown>>(table)
   const defaults = Object.fromEntries(rows.map(([name, { byDefault }]) => [name, byDefault]))
   const values = withDefaults<Options, object>(path, given, defaults, SAME_OPTIONS) as Record<string, unknown>
-  for (const [name, { check, isNeeded }] of rows)
-    if (values[name] !== undefined || isNeeded) check?.(`${path}.${name}`, values[name])
+  for (const [name, { byDefault, check, isNeeded, emptyIsNone }] of rows) {
+    if (emptyIsNone === true && values[name] === '') values[name] = byDefault
+    if (values[name] !== undefined || isNeeded) values[name] = checked(check, `${path}.${name}`, values[name])
+  }
   return values as FromTable<Options, Table>
+}
+
+/** The value, or what its text stands for, if the check accepts only that. @throws {OptionError} it accepts neither */
+function checked(check: OptionCheck | undefined, path: string, value: unknown): unknown {
+  try {
+    check?.(path, value)
+    return value
+  } catch (error) {
+    const meant = read(value)
+    if (meant === value) throw error
+    check?.(path, meant)
+    return meant
+  }
 }
 
 /** The type of options after `readTable`: every option with a default in the table is present. */

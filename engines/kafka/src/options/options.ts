@@ -167,7 +167,8 @@ function readBroker(path: string, broker: unknown): { readonly host: string; rea
 }
 
 function checkSasl(given: KafkaSasl | undefined): KafkaSasl | undefined {
-  if (given === undefined) return undefined
+  // Variables of the environment that are not set: `process.env.KAFKA_USER ?? ''`.
+  if (given === undefined || (given.username === '' && given.password === '')) return undefined
   const sasl = readTable<KafkaSasl, typeof KAFKA_SASL>('options.sasl', given, KAFKA_SASL)
   const { mechanism, username, password, token } = sasl
   if (mechanism === 'OAUTHBEARER') {

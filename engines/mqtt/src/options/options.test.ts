@@ -26,7 +26,7 @@ it('invalid options are refused by name, and the errors contain no password', ()
     [{ tls: {} }, /mqtts:\/\//],
     [{ url: 'mqtts://x', tls: { port: 1 } }, /options\.tls/],
     [{ password: 'secret' }, /options\.username/],
-    [{ username: '' }, /options\.username/],
+    [{ username: '\0' }, /options\.username/],
     [{ clientId: 7 }, /options\.clientId/],
     [{ will: { pattern: 'a/+' } }, /a call goes to one/],
     [{ will: { pattern: 'a', delay: -1 } }, /options\.will\.delay/],

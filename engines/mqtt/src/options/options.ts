@@ -92,8 +92,11 @@ export const MQTT_WILL = {
 /** The table of all options. */
 export const MQTT_OPTIONS = {
   url: { byDefault: 'mqtt://localhost:1883' },
-  username: { check: mustBe('a text', isText) },
-  password: { check: (path, value) => mustBe('a text', isText)(path, isText(value) ? value : 'none') },
+  username: { check: mustBe('a text', isText), emptyIsNone: true },
+  password: {
+    check: (path, value) => mustBe('a text', isText)(path, isText(value) ? value : ''),
+    emptyIsNone: true
+  },
   tls: TLS,
   clientId: { check: mustBe('a text', isText) },
   events: EVENTS,

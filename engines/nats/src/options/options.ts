@@ -10,6 +10,10 @@ import {
 import {
   type FromTable,
   mustBe,
+  mustBeAtLeast,
+  mustBeBoolean,
+  mustBeFunction,
+  mustBeMilliseconds,
   mustBeSecret,
   mustBeText,
   type OptionTable,
@@ -77,26 +81,26 @@ const A_PREFIX = "a subject without wildcards such as '_ANSWERS.orders'"
  */
 const DRIVER = {
   authenticator: {},
-  debug: {},
-  ignoreClusterUpdates: {},
-  maxPingOut: {},
-  noRandomize: {},
-  pingInterval: { byDefault: 10_000 },
-  reconnectDelayHandler: {},
-  reconnectJitter: { byDefault: 250 },
-  reconnectJitterTLS: {},
-  reconnectTimeWait: { byDefault: 250 },
-  resolve: {},
+  debug: { check: mustBeBoolean },
+  ignoreClusterUpdates: { check: mustBeBoolean },
+  maxPingOut: { check: mustBeAtLeast(1) },
+  noRandomize: { check: mustBeBoolean },
+  pingInterval: { byDefault: 10_000, check: mustBeMilliseconds(1) },
+  reconnectDelayHandler: { check: mustBeFunction },
+  reconnectJitter: { byDefault: 250, check: mustBeMilliseconds(0) },
+  reconnectJitterTLS: { check: mustBeMilliseconds(0) },
+  reconnectTimeWait: { byDefault: 250, check: mustBeMilliseconds(0) },
+  resolve: { check: mustBeBoolean },
   tls: {},
-  token: {}
+  token: { check: mustBeSecret, emptyIsNone: true }
 } as const satisfies OptionTable<Pick<NodeConnectionOptions, PassedOn>>
 
 /** The table of all options. */
 export const NATS_OPTIONS = {
   url: {},
   servers: {},
-  username: { check: mustBeText },
-  password: { check: mustBeSecret },
+  username: { check: mustBeText, emptyIsNone: true },
+  password: { check: mustBeSecret, emptyIsNone: true },
   clientName: { check: mustBeText },
   events: EVENTS,
   inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInboxPrefix) },

@@ -67,13 +67,13 @@ const DRIVER = {
   family: { check: mustBe('0, 4 or 6', (value) => [0, 4, 6].includes(value as number)) },
   host: { check: mustBeText },
   keepAlive: { check: mustBeMilliseconds(0) },
-  password: { check: mustBeSecret },
+  password: { check: mustBeSecret, emptyIsNone: true },
   path: { check: mustBeText },
   port: { check: mustBeWhole(1, 65_535) },
-  sentinelPassword: { check: mustBeSecret },
-  sentinelUsername: { check: mustBeText },
+  sentinelPassword: { check: mustBeSecret, emptyIsNone: true },
+  sentinelUsername: { check: mustBeText, emptyIsNone: true },
   tls: { check: mustBe("an object of options of Node's tls.connect", (value) => Object(value) === value) },
-  username: { check: mustBeText }
+  username: { check: mustBeText, emptyIsNone: true }
 } as const satisfies OptionTable<Pick<DriverOptions, PassedOn>>
 
 /** The table of all options. */

@@ -22,6 +22,7 @@ import {
   drained,
   dropPlanned,
   durableGroup,
+  type FromTable,
   type FutureEvents,
   INSIDE,
   type InsideClient,
@@ -32,14 +33,17 @@ import {
   type MessageHeaders,
   type Middleware,
   mustBeBoolean,
+  mustBeFunction,
   noFuture,
   OptionError,
+  type OptionTable,
   ownerOf,
   type Pattern,
   planNext,
   prefixOf,
   type Recurrence,
   readCallerName,
+  readTable,
   type SentMessage,
   type StoreClient,
   type StoringTransport,
@@ -141,21 +145,23 @@ export interface TcpConnectOptions extends ClientOptions, ShortClientOptions {}
 /** Options of `connect()`. */
 export type ConnectOptions = TcpConnectOptions | TransportClientOptions
 
-const NAMES = [
-  'name',
-  'transport',
-  'timeout',
-  'waitForConnection',
-  'headers',
-  'wrap',
-  'forward',
-  'inherit',
-  'idempotent',
-  'service',
-  'store',
-  'onStatus',
-  'logger'
-] as const
+/** All options of the client itself. */
+export const CLIENT_OPTIONS = {
+  name: {},
+  timeout: { check: (_path, timeout) => checkTimes({ timeout }) },
+  waitForConnection: { check: (_path, waitForConnection) => checkTimes({ waitForConnection }) },
+  headers: {},
+  wrap: { byDefault: [] },
+  forward: { byDefault: [] },
+  inherit: { check: mustBeBoolean },
+  idempotent: { byDefault: [] },
+  service: {},
+  store: {},
+  onStatus: { check: mustBeFunction },
+  logger: { byDefault: consoleLogger, check: checkLogger }
+} as const satisfies OptionTable<ClientOptions & RepeatingOptions>
+
+const NAMES: readonly string[] = [...Object.keys(CLIENT_OPTIONS), 'transport']
 
 /**
  * Makes a client, which connects at the first call or at `client.connect()`. `connect<typeof service>()` gives the
@@ -186,26 +192,21 @@ export function connect(options: ConnectOptions & RepeatingOptions = {}): object
     timeout,
     waitForConnection,
     headers,
-    wrap = [],
-    forward = [],
+    wrap,
+    forward,
     inherit = forward.length > 0,
-    idempotent = [],
+    idempotent,
     service,
     onStatus,
-    logger: given = consoleLogger
+    logger: given
   } = own
-  checkLogger('options.logger', given)
   const logger = loggerOf(given)
   if (name !== undefined && (name === '' || readCallerName(name) !== name))
     throw OptionError.expected('options.name', 'a text of 1 to 100 characters', name)
-  checkTimes({ timeout, waitForConnection })
   if (!Array.isArray(wrap) || wrap.some((middleware) => typeof middleware !== 'function'))
     throw OptionError.expected('options.wrap', 'a list of functions, (next) => (call) => next(call)', wrap)
   checkForward(forward)
-  mustBeBoolean('options.inherit', inherit)
   if (inherit) followMessages()
-  if (onStatus !== undefined && typeof onStatus !== 'function')
-    throw OptionError.expected('options.onStatus', 'a function', onStatus)
   const adapt = inTurn([
     headers === undefined ? undefined : defaulting(checkedDefaults({ headers })),
     inherit ? inheriting : undefined,
@@ -237,15 +238,19 @@ function inheriting(options: CallOptions | undefined): CallOptions | undefined {
 }
 
 function readOptions(options: ConnectOptions): {
-  own: ClientOptions & RepeatingOptions
-  transport: Transport
+  readonly own: FromTable<ClientOptions & RepeatingOptions, typeof CLIENT_OPTIONS>
+  readonly transport: Transport
 } {
   if (typeof options !== 'object' || options === null)
     throw OptionError.expected('options', 'an object of options', options)
   const entries = Object.entries(options).filter(([, value]) => value !== undefined)
-  const isOwn = ([name]: [string, unknown]) => (NAMES as readonly string[]).includes(name)
-  const own = Object.fromEntries(entries.filter(isOwn)) as ClientOptions
-  const others = entries.filter((entry) => !isOwn(entry))
+  const isOwn = ([name]: [string, unknown]) => Object.hasOwn(CLIENT_OPTIONS, name)
+  const own = readTable<ClientOptions & RepeatingOptions, typeof CLIENT_OPTIONS>(
+    'options',
+    Object.fromEntries(entries.filter(isOwn)),
+    CLIENT_OPTIONS
+  )
+  const others = entries.filter((entry) => entry[0] !== 'transport' && !isOwn(entry))
   const { transport = 'tcp' } = options
   if (transport === 'tcp') return { own, transport: shortForm(Object.fromEntries(others), 'client', NAMES) }
   if (typeof Object(transport).client !== 'function' || typeof transport.traits !== 'object')

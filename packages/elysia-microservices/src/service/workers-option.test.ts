@@ -12,7 +12,7 @@ describe('the option workers', () => {
     Number.NaN,
     Number.POSITIVE_INFINITY,
     1025,
-    '2',
+    'x',
     'all',
     null,
     true,

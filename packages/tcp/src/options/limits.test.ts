@@ -39,7 +39,7 @@ describe('limits', () => {
     it(`${name} may be 1 or more, or false for no limit, and nothing else`, () => {
       assert.equal(serverLimits({ [name]: 1 })[name], 1)
       assert.equal(serverLimits({ [name]: false })[name], times.includes(name as never) ? 0 : NONE)
-      for (const wrong of [0, -1, Number.NaN, '1', null])
+      for (const wrong of [0, -1, Number.NaN, 'x', null])
         assert.throws(() => serverLimits({ [name]: wrong }), {
           name: 'OptionError',
           path: `options.limits.${name}`

@@ -472,7 +472,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         { connections: -1 },
         { inFlight: Number.NaN },
         { inFlight: -1 },
-        { streams: '5' as unknown as number },
+        { streams: 'x' as unknown as number },
         { headerSize: -5 },
         { idle: -1 },
         { handshake: -1 },
