@@ -122,7 +122,9 @@ describe('options as text', () => {
       tcp({ port: text('3001'), connectTimeout: text('500') })
     ]
     for (const transport of others) await new MicroserviceClient({ transport, timeout: text('100') }).close()
-    assert.doesNotThrow(() => websocket({ expose: ['a'], limits: { streams: text('5'), age: text('false') } }))
+    assert.doesNotThrow(() =>
+      websocket({ expose: ['a'], limits: { streams: text('5'), age: text('false') } })
+    )
     assert.doesNotThrow(
       () => new MicroserviceServer({ port: text('3001'), drain: text('0'), tls: undefined })
     )
