@@ -33,6 +33,50 @@ void client.emit('')
 service.
 `
 
+/** Two tasks of somebody who knows nothing yet, as far as they are written when the editor is asked. */
+const TASKS = `
+import { memory } from 'elysia-microservices'
+import { isError } from 'elysia-microservices/client'
+const orders = microservice({ name: 'orders', transport: memory() })
+  .message('order.place', ({ data, fail }) => {
+    if (data.count > 3) throw fail('OUT_OF_STOCK', { left: 3 })
+    return { id: 7 }
+  }, { /* of a message */ data: t.Object({ count: t.Number() }), errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } })
+  .event('order.placed', ({ data, delivery }) => void delivery?.attempt, { /* of an event */ durable: { retry: { } } })
+  .message('order.watch', async function* () { yield { state: 'packed' } }, { headers: t.Object({ tenant: t.String() }), idempotent: true })
+const caller = connect<typeof orders>({ port: 4000, /* of a client */ headers: { tenant: 'a' }, retry: { } })
+connect<typeof orders>({ idempotent: [''] })
+const mine = caller.with({ /* of calls */ headers: { tenant: 'a' } })
+for await (const { state } of mine.stream('order.watch', undefined, { /* of a call */ })) void state
+const { error } = await caller.safe.request('order.place', { count: 5 })
+orders.message('order.check', ({ fail }) => fail('', { }), { errors: { NO: t.Object({ why: t.String() }) } })
+if (isError(error, '')) void error
+if (isError(error, 'OUT_OF_STOCK')) void error.details.left
+`
+
+/** Where the editor is asked, and all that it must offer there. */
+const ASKED = [
+  ["fail('", "', { })", ['NO']],
+  ["fail('', { ", '})', ['why']],
+  [
+    '{ /* of a message */',
+    ' data',
+    'afterHandle afterResponse beforeHandle error headers idempotent passes response timeout'
+  ],
+  ['{ /* of an event */', ' durable', 'afterHandle afterResponse beforeHandle data error headers timeout'],
+  ['durable: { retry: { ', '} }', 'attempts factor maxDelay minDelay'],
+  ["idempotent: ['", "']", ['order.watch']],
+  ['retry: { ', '} })\nconnect', 'attempts budget maxDelay minDelay'],
+  ['{ /* of calls */', ' headers', 'signal timeout within'],
+  [
+    "stream('order.watch', undefined, { /* of a call */ ",
+    '})',
+    'headers idempotent key signal timeout waitForConnection within'
+  ],
+  ["isError(error, '", "')) void", ['OUT_OF_STOCK']],
+  ['error.details.', 'left', ['left']]
+] as const
+
 const HOVERS = [
   [
     "client.request('p7'",
@@ -71,7 +115,7 @@ describe('an editor', { timeout: 120_000 }, () => {
     mkdirSync(folder, { recursive: true })
     const options = { target: 'es2023', module: 'nodenext', strict: true, noEmit: true }
     const compilerOptions = { ...options, skipLibCheck: true, types: ['node'] }
-    writeFileSync(file, PROGRAM)
+    writeFileSync(file, PROGRAM.replace('\nservice.\n', `\n${TASKS}\nservice.\n`))
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
     server = await LanguageServer.open(file)
   })
@@ -94,6 +138,13 @@ describe('an editor', { timeout: 120_000 }, () => {
     assert.deepEqual(await server.completion("client.stream('", "')\nvoid client.emit"), ['watch'])
     assert.deepEqual(await server.completion("client.emit('", "')\n"), ['placed'])
   })
+
+  for (const [before, next, names] of ASKED)
+    it(`offers behind ${before.split('\n')[0]} what one may write there`, async () => {
+      const wanted = typeof names === 'string' ? names.split(' ') : names
+      const offered = await server.completion(before, next)
+      assert.deepEqual(offered.map((name) => name.replace(/\?$/, '')).sort(), [...wanted].sort())
+    })
 
   it('offers behind service. and client. the names that one may use, and none of JavaScript or of types', async () => {
     const service = await server.completion('\nservice.', '\n')

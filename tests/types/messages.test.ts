@@ -161,6 +161,29 @@ const MISTAKES = [
     'response:',
     'An event has no answer, so it cannot have a schema of its answer'
   ],
+  [
+    "empty.event('x', () => 1, { durable: { retries: 3 } })",
+    'retries',
+    "does not exist in type 'DurableOptions'"
+  ],
+  [
+    "empty.event('x', () => 1, { durable: { retry: { atempts: 3 } } })",
+    'atempts',
+    "Did you mean to write 'attempts'?"
+  ],
+  ["empty.message('x', () => 1, { durable: true })", 'durable:', 'Only events can be durable'],
+  [
+    "empty.message('x', () => 1, { timeout: '5' })",
+    'timeout:',
+    "'string' is not assignable to type 'number | false | undefined'"
+  ],
+  ["empty.event('x', () => 1, { idempotent: true })", 'idempotent:', 'Nobody waits for an event'],
+  [
+    'connect<typeof service>({ retries: 3 })',
+    'retries',
+    `'retries' does not exist in type 'ConnectOptions & RepeatingOptions<"…">'`
+  ],
+  ['empty.guard({ timeout: 5 })', 'timeout:', 'This is an option of each handler, not of a guard'],
   ['empty.guard({ params: t.Object({}) })', 'params:', 'A message has no params'],
   [
     "empty.message('x', () => 1, { detail: {} })",

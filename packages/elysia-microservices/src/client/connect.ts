@@ -66,7 +66,7 @@ import { Calls } from './calls.ts'
 import type { Client, StoringClient, UntypedClient, UntypedStoringClient } from './client-types.ts'
 import { checkForward, forwarding } from './forward.ts'
 import { idempotently } from './idempotent.ts'
-import type { RepeatingOptions } from './known.ts'
+import type { Hidden, RepeatingOptions } from './known.ts'
 import { Publishing } from './publishing.ts'
 
 /** Options of every client, whichever transport carries its calls. */
@@ -182,9 +182,11 @@ export function connect(
 ): UntypedStoringClient
 export function connect(options?: ConnectOptions & RepeatingOptions): UntypedClient
 export function connect<Service>(
-  options: (StoringConnectOptions | StoreConnectOptions) & RepeatingOptions<Service>
+  options: (StoringConnectOptions | StoreConnectOptions) & RepeatingOptions<Hidden<Service>>
 ): StoringClient<Service>
-export function connect<Service>(options?: ConnectOptions & RepeatingOptions<Service>): Client<Service>
+export function connect<Service>(
+  options?: ConnectOptions & RepeatingOptions<Hidden<Service>>
+): Client<Service>
 export function connect(options: ConnectOptions & RepeatingOptions = {}): object {
   const { own, transport } = readOptions(options)
   const {

@@ -82,18 +82,22 @@ type Emits<Types> = {
 /** A pattern as a name in the type of a service, or as the object of which the name is the text. */
 export type AsPattern<Name> = Name | ObjectOf<Name>
 
-/** The option of a client that depends on the type of its service. */
-export interface RepeatingOptions<Service = unknown> {
+/** The option of a client that depends on the type of its service, behind a short type for editors. */
+export interface RepeatingOptions<All = unknown> {
   /**
    * Patterns whose handlers may run twice, as with the option `idempotent` of each call: their calls are
    * retried when the connection is lost. With the type of a service, these are the patterns that it declares so: `.message(pattern,
    * handler, { idempotent: true })`. Default: none.
    */
-  readonly idempotent?: readonly Repeatable<Service>[] | undefined
+  readonly idempotent?: readonly Repeatable<All>[] | undefined
 }
 
 /** The patterns that a service declares `idempotent`; of a contract, which does not say so, all patterns. */
-type Repeatable<Service> = unknown extends Service ? Pattern : Declared<MessagesOf<Service>>
+type Repeatable<All> = unknown extends All
+  ? Pattern
+  : [All] extends [Hidden<infer Service>]
+    ? Declared<MessagesOf<Service>>
+    : never
 
 type Declared<Messages> = [RepeatableNames<Messages>] extends [never]
   ? 'The service declares no handler idempotent: .message(pattern, handler, { idempotent: true })'

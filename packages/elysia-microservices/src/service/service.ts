@@ -27,7 +27,7 @@ import type {
   HandlerOptions,
   HookContext,
   LifeContext,
-  MessageTerms,
+  MessageOptions,
   ThrowingContext
 } from '../types/hooks.ts'
 import type { AnyMacro, KnownMembers, Macros, MacroTypes } from '../types/macro.ts'
@@ -129,7 +129,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
       > &
         HandlerExtras<Scope, Given, Used>
     ) => Result,
-    options?: HandlerOptions<Scope, Data, Headers, Response, Used> & MessageTerms
+    options?: MessageOptions<Scope, Data, Headers, Response, Used>
   ): Microservice<
     Before &
       Answers<

@@ -103,12 +103,16 @@ export interface LocalHooks<Context, Scope extends ScopeTypes, Thrown = Empty> {
   readonly afterResponse?: OneOrMore<(context: EndedContext<Context>) => unknown>
 }
 
-/** Schemas in options: Elysia's `t`, or any Standard Schema (zod, valibot, arktype). */
-export interface Schemas<Data, Headers, Response> {
+/** Schemas of what a handler gets, in options: Elysia's `t`, or any Standard Schema (zod, valibot, arktype). */
+interface ReceivedSchemas<Data, Headers> {
   /** Schema of the data. A message whose data fails the schema is answered with a `ValidationError`. */
   readonly data?: Data
   /** Schema of the headers. Further headers are allowed. */
   readonly headers?: Headers
+}
+
+/** Schemas in options. */
+export interface Schemas<Data, Headers, Response> extends ReceivedSchemas<Data, Headers> {
   /** Schema of the answer, or of each value of a stream. An answer that fails the schema is an internal error. */
   readonly response?: Response
 }
@@ -143,16 +147,59 @@ export interface MessageTerms extends Terms {
   readonly idempotent?: boolean | undefined
 }
 
-/** Options of a handler or a guard: schemas, hooks, and the options that macros add. */
-export type HandlerOptions<Scope extends ScopeTypes, Data, Headers, Response, Used = Empty> = Schemas<
+/**
+ * Options of a handler or a guard: schemas, hooks, and the options that macros add.
+ * @template Not the options that are for other kinds of handlers, each with the sentence that the compiler shows
+ */
+export type HandlerOptions<
+  Scope extends ScopeTypes,
   Data,
   Headers,
-  Response
-> &
+  Response,
+  Used = Empty,
+  Not = NotOfGuards
+> = Schemas<Data, Headers, Response> &
   DeclaringOptions<ErrorDeclarations, PassedCode<Scope, Used>> &
-  LocalHooks<HookContext<Scope, Data, Headers, Used>, Scope, Throws<Throwable<Scope, Used>>> &
+  CommonOptions<Scope, Data, Headers, Used, Not>
+
+/** Options of the handler of a request. */
+export type MessageOptions<Scope extends ScopeTypes, Data, Headers, Response, Used> = HandlerOptions<
+  Scope,
+  Data,
+  Headers,
+  Response,
+  Used,
+  NotOfMessages
+> &
+  MessageTerms
+
+/** Hooks and macros in options, and the check of their names. */
+type CommonOptions<Scope extends ScopeTypes, Data, Headers, Used, Not> = LocalHooks<
+  HookContext<Scope, Data, Headers, Used>,
+  Scope,
+  Throws<Throwable<Scope, Used>>
+> &
   MacroValues<Scope['macros']> &
-  UsedOptions<Used, OptionName | keyof Scope['macros']>
+  UsedOptions<Used, OptionName | keyof Scope['macros'], Not>
+
+type OfHandlers = 'This is an option of each handler, not of a guard'
+
+interface NotOfGuards {
+  readonly durable: OfHandlers
+  readonly timeout: OfHandlers
+  readonly idempotent: OfHandlers
+}
+
+interface NotOfMessages {
+  readonly durable: 'Only events can be durable: a request has a caller that waits'
+}
+
+interface NotOfEvents {
+  readonly response: 'An event has no answer, so it cannot have a schema of its answer'
+  readonly errors: 'An event has no answer, so it cannot declare errors'
+  readonly passes: 'An event has no answer, so it cannot pass errors on'
+  readonly idempotent: 'Nobody waits for an event: a durable handler runs at least once, and must bear to run twice'
+}
 
 /** Further options of a guard without a callback. */
 export interface GuardOptions<As extends HookScope, Kind extends GuardKind> {
@@ -166,13 +213,8 @@ export interface GuardOptions<As extends HookScope, Kind extends GuardKind> {
 }
 
 /** Options of the handler of an event, which has no answer. */
-export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = HandlerOptions<
-  Scope,
-  Data,
-  Headers,
-  'An event has no answer, so it cannot have a schema of its answer',
-  Used
-> &
+export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = ReceivedSchemas<Data, Headers> &
+  CommonOptions<Scope, Data, Headers, Used, NotOfEvents> &
   Terms & {
     /**
      * Runs the handler for each event until it succeeds, or keeps the event as a dead letter. Such events are sent
@@ -180,8 +222,6 @@ export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = Handle
      * runs at most once for each event.
      */
     readonly durable?: DurableOptions | true | undefined
-    readonly errors?: 'An event has no answer, so it cannot declare errors'
-    readonly idempotent?: 'Nobody waits for an event: a durable handler runs at least once, and must bear to run twice'
   }
 
 type OptionName =

@@ -85,17 +85,24 @@ type PartOf<Type, Key extends string> = Type extends { readonly [K in Key]: infe
 
 /**
  * Options by name, each with its given type. For a name that is neither an option nor a macro, and for a value that
- * is not a schema, a sentence that the compiler shows.
+ * is not a schema, a sentence that the compiler shows. `Not` has the sentences of options for other kinds of handlers.
  */
-export type UsedOptions<Used, Known> = {
-  readonly [Name in keyof Used]: Name extends Known
-    ? Name extends keyof SchemaTypes
-      ? Used[Name] extends AnySchema | string | undefined
-        ? Used[Name]
-        : 'This is not a schema: the schema of an object is t.Object({ … })'
-      : Used[Name]
-    : UnknownOption<Name>
+export type UsedOptions<Used, Known, Not> = {
+  readonly [Name in keyof Used]: Name extends keyof Not
+    ? Not[Name]
+    : Name extends Known
+      ? Name extends keyof SchemaTypes
+        ? Used[Name] extends AnySchema | string | undefined
+          ? Used[Name]
+          : 'This is not a schema: the schema of an object is t.Object({ … })'
+        : Name extends Plain
+          ? unknown
+          : Used[Name]
+      : UnknownOption<Name>
 }
+
+/** Options whose values have one type. The given type would hide a misspelt name in a value. */
+type Plain = 'durable' | 'timeout' | 'idempotent' | 'as' | 'schema'
 
 type UnknownOption<Name> = Name extends 'body' | 'query' | 'params'
   ? `A message has no ${Name}: the schema of what callers send is 'data'`
