@@ -161,10 +161,24 @@ describe('a connection to Redis', () => {
     assert.deepEqual([metadata, (reached as unknown[]).length, nest.length], [{ h: '1' }, 4, 1])
   })
 
+  it('sends each event to one process of a queue, also before it knows the processes', async () => {
+    for (const name of ['a', 'b']) await serve(name, subjectOf('p', { answers: false }))
+    const { connection } = await call()
+    // In one of these turns the list of processes has been asked for, and has not come.
+    for (let turn = 0; turn < 8; turn++) {
+      connection.emit('p', EVENT)
+      await new Promise(setImmediate)
+    }
+    await connection.flush()
+    await over.settle()
+    assert.equal(taken.length, 8)
+  })
+
   it('gets what NestJS publishes once for each queue of a process', async () => {
     await serve('a', subjectOf('p'), subjectOf('*'))
     over.server.deliver('p', Buffer.from(EVENT))
     over.server.deliver('other', Buffer.from(EVENT))
+    await over.settle()
     assert.deepEqual(
       taken.map((one) => one.split(' ').slice(0, 2).join(' ')),
       ['a p', 'a other']
@@ -181,6 +195,7 @@ describe('a connection to Redis', () => {
     assert.ok(over.server.heard.includes('p.reply'))
     over.server.deliver('p.reply', Buffer.from(JSON.stringify({ id, response: 1 })))
     over.server.deliver('p.reply', Buffer.from(JSON.stringify({ id: 'of another client', response: 2 })))
+    await over.settle()
     assert.deepEqual(
       answers.map(({ address }) => address),
       [id]
@@ -242,6 +257,7 @@ describe('a connection to Redis', () => {
     const [channel = ''] = over.server.heard.filter((one) => one.startsWith('_elysia:s:'))
     over.server.deliver(channel, Buffer.from('no frame'))
     over.server.deliver(channel, Buffer.from(`p\n\n\n${WORDS}`))
+    await over.settle()
     assert.equal(taken.length, 1)
     assert.match(over.lines[0] ?? '', /ProtocolError/)
   })
@@ -251,15 +267,19 @@ describe('a connection to Redis', () => {
     const heard: string[] = []
     const listeners = ['a', 'b'].map((name) => () => void heard.push(name))
     for (const said of listeners) await connection.hear('c', said)
-    const say = () => over.server.deliver('c', Buffer.from(''))
-    say()
+    const say = async () => {
+      const receivers = over.server.deliver('c', Buffer.from(''))
+      await over.settle()
+      return receivers
+    }
+    await say()
     const [first, second] = listeners as [() => void, () => void]
     connection.unhear('c', first)
     await over.settle()
-    say()
+    await say()
     connection.unhear('c', second)
     await over.settle()
-    assert.equal(say(), 0)
+    assert.equal(await say(), 0)
     assert.deepEqual(heard, ['a', 'b', 'b'])
   })
 })

@@ -65,7 +65,9 @@ export class Routing {
   #eventsSent: Promise<unknown> | undefined
   #refreshing: Promise<void> | undefined
   #refreshAgain: Promise<void> | undefined
+  /** Whether changes arrive, and whether the list of processes has arrived that they change. */
   #isFollowing = false
+  #hasList = false
 
   constructor(sending: Sending, driver: DriverConnection) {
     this.#sending = sending
@@ -234,9 +236,12 @@ export class Routing {
 
   // ── processes ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Keeps the list of processes up to date from now on. */
+  /**
+   * Keeps the list of processes up to date from now on. Resolves when there is a list: an event that did not wait for it
+   * would go to all processes of a service, as if they were none of this library's.
+   */
   async follow(): Promise<void> {
-    if (!this.#isFollowing) await this.#refresh()
+    if (!this.#hasList) await (this.#refreshing ?? this.#refresh())
   }
 
   /**
@@ -264,6 +269,7 @@ export class Routing {
     if (!this.#isFollowing) await this.#driver.subscribe(CHANGES)
     this.#isFollowing = true
     this.#directory.update(await this.#driver.services())
+    this.#hasList = true
   }
 
   /** Applies a message that a process has started or is stopping. */
