@@ -1,7 +1,7 @@
 /** The calls and events of a life, each written down with its outcome. */
-import type { UntypedStoringClient } from 'elysia-microservices/client'
+import type { Published, UntypedStoringClient } from 'elysia-microservices/client'
 import { answerTo, MOST_VALUES, type Payload, textOf } from './handlers.ts'
-import type { Ledger } from './ledger.ts'
+import type { Kept, Ledger } from './ledger.ts'
 import type { Step } from './plan.ts'
 import { type World, wait } from './world.ts'
 
@@ -49,9 +49,18 @@ export class Calls {
         for (let n = 0; n < step.times; n++) this.#emit(step)
         return
       case 'publish':
-        for (let n = 0; n < step.times; n++)
-          this.#publish(step, step.to[n % step.to.length] as 'kept' | 'filed')
+        void this.#publishAll(step)
     }
+  }
+
+  async #publishAll(step: Step & { do: 'publish' }): Promise<void> {
+    this.waiting++
+    for (let n = 0; n < step.times; n++) {
+      const stored = this.#publish(step, step.to[n % step.to.length] as 'kept' | 'filed')
+      if (step.pace === 'in turn') await stored
+      else if (step.pace === 'steadily') await wait(1)
+    }
+    this.waiting--
   }
 
   #id(what: string): string {
@@ -136,10 +145,7 @@ export class Calls {
     }
     const call = async () => {
       let received = 0
-      if (step.to === 'total')
-        received = await client.request<number>('total', values(), {
-          timeout: 60_000
-        })
+      if (step.to === 'total') received = await client.request<number>('total', values(), { timeout: false })
       else
         for await (const value of client.stream('relay', values())) {
           if (value !== received) ledger.breaks(`channel ${id} gave ${String(value)} in place of ${received}`)
@@ -160,10 +166,15 @@ export class Calls {
     if (client === undefined) return
     const id = this.#id('emit')
     const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`, '', 0)
-    this.#kept(kept, client.emit('noted', this.#payload(id, { takes: step.takes, ...filled(step) })))
+    const emitted = client.emit('noted', this.#payload(id, { takes: step.takes, ...filled(step) }))
+    void this.#kept(
+      kept,
+      emitted.then(() => undefined)
+    )
   }
 
-  #publish(step: Step & { do: 'publish' }, pattern: 'kept' | 'filed'): void {
+  /** Resolves when the event is stored, or cannot be. */
+  async #publish(step: Step & { do: 'publish' }, pattern: 'kept' | 'filed'): Promise<void> {
     const client = this.#clientOf(step.client)
     if (client === undefined) return
     const id = this.#id('publish')
@@ -173,21 +184,17 @@ export class Calls {
     const kept = this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, key, order)
     const { takes, failures, failing } = step
     const data = this.#payload(id, { takes, failures, failing, order, key })
-    this.#kept(kept, client.publish(pattern, data, step.hasId ? { id, key } : { key }))
+    await this.#kept(kept, client.publish(pattern, data, step.hasId ? { id, key } : { key }))
   }
 
-  #kept(kept: ReturnType<Ledger['keeps']>, promise: Promise<unknown>): void {
+  async #kept(kept: Kept, promise: Promise<Published | undefined>): Promise<void> {
     this.waiting++
-    promise.then(
-      () => {
-        this.waiting--
-        this.#ledger.promised(kept)
-      },
-      (error) => {
-        this.waiting--
-        this.#ledger.promised(kept, error)
-      }
-    )
+    try {
+      this.#ledger.promised(kept, await promise)
+    } catch (error) {
+      this.#ledger.refusedBy(kept, error)
+    }
+    this.waiting--
   }
 }
 

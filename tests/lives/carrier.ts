@@ -1,5 +1,4 @@
 /** The worlds between services and clients: sockets in memory, the process itself, and engines' servers inside it. */
-import type { FakeServer } from '@elysia-microservices/engine-tests'
 import { FakeCluster, kafkaBy } from '@elysia-microservices/kafka/testing'
 import { FakeMqttServer, mqttBy } from '@elysia-microservices/mqtt/testing'
 import { FakeNatsServer, natsBy } from '@elysia-microservices/nats/testing'
@@ -11,7 +10,7 @@ import { openDoor } from '@elysia-microservices/websocket/testing'
 import { Net } from './net.ts'
 import type { Config, Options } from './plan.ts'
 import { overWebSockets, strangerOf } from './websocket.ts'
-import type { World } from './world.ts'
+import { Lane, type World } from './world.ts'
 
 const PORT = 4_000
 
@@ -48,24 +47,29 @@ export function carrierOf(config: Config, world: World): Carrier {
     }
     case 'redis': {
       const server = new FakeRedisServer({ clock: world.clock })
+      server.turn = turnsOf(config, world)
       return overServer(world, server, (port) => redisBy(server.driver, { url: `redis://127.0.0.1:${port}` }))
     }
     case 'rabbitmq': {
       const server = new FakeRabbitServer({ clock: world.clock })
+      server.turn = turnsOf(config, world)
       return overServer(world, server, (port) =>
         rabbitmqBy(server.driver, { urls: `amqp://127.0.0.1:${port}` })
       )
     }
     case 'mqtt': {
       const server = new FakeMqttServer()
+      server.turn = turnsOf(config, world)
       return overServer(world, server, (port) => mqttBy(server.driver, { url: `mqtt://127.0.0.1:${port}` }))
     }
     case 'nats': {
       const server = new FakeNatsServer({ clock: world.clock })
+      server.turn = turnsOf(config, world)
       return overServer(world, server, (port) => natsBy(server.driver, { servers: `127.0.0.1:${port}` }))
     }
     case 'kafka': {
       const server = new FakeCluster({ heartbeatInterval: 500, clock: world.clock })
+      server.later = turnsOf(config, world)
       return overServer(world, server, (port) =>
         kafkaBy(server.driver, { brokers: [`127.0.0.1:${port}`], advertised: false, partitions: 3 })
       )
@@ -73,8 +77,24 @@ export function carrierOf(config: Config, world: World): Carrier {
   }
 }
 
+/** A server of an engine inside the process. */
+interface Server {
+  stop(): void
+  start(): void
+  suspend(): void
+  resume(): void
+  detour(port: number): { readonly port: number; stop(): void }
+  cut(port: number): void
+}
+
+/** The turns of a server: it has a time of its own, and so no fixed order with the turns of the event loop. */
+function turnsOf({ delay }: Config, world: World): (work: () => void) => void {
+  const lane = new Lane(world)
+  return (work) => lane.add(work, world.random.next() * delay)
+}
+
 /** Each end has a way of its own to the server, which can be lost alone. */
-function overServer(world: World, server: FakeServer, transport: (port: number) => Transport): Carrier {
+function overServer(world: World, server: Server, transport: (port: number) => Transport): Carrier {
   const ways = new Map<string, { readonly port: number; stop(): void; isAway: boolean }>()
   let ports = 20_000
   const via = (name: string) => {
@@ -88,6 +108,7 @@ function overServer(world: World, server: FakeServer, transport: (port: number) 
     lose: (name, milliseconds) => {
       const way = ways.get(name)
       if (way === undefined || way.isAway) return
+      if (milliseconds === 0) return server.cut(way.port)
       way.stop()
       way.isAway = true
       world.after(milliseconds, () => {

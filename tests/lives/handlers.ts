@@ -181,7 +181,7 @@ function addDurable(
     (service as Microservice).event(
       pattern,
       async ({ data, delivery }: Message<Payload>) => {
-        const runs = ledger.begins(group, data.id, delivery?.attempt ?? 1, ordered)
+        const runs = ledger.begins(group, data.id, delivery, ordered)
         if (data.takes > 0) await wait(data.takes)
         if (runs <= data.failures)
           throw data.failing === 'later'

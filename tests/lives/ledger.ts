@@ -1,5 +1,6 @@
 /** All that happened in a life, and the promises that it is held to. */
-import { MicroserviceError } from '@elysia-microservices/transport'
+import { type Delivery, MicroserviceError } from '@elysia-microservices/transport'
+import type { Published } from 'elysia-microservices/client'
 
 /** Most values that a source gives in one turn of the event loop. */
 const MOST_PULLS = 50_000
@@ -13,10 +14,13 @@ interface Call {
   mayHaveRun: boolean | undefined
 }
 
-interface Kept {
+/** An event. */
+export interface Kept {
   readonly what: string
   readonly key: string
   readonly order: number
+  /** The place in the store, which every delivery tells: an event that is stored once has one. */
+  position: string | undefined
   /** Whether `publish` or `emit` has resolved. */
   isPromised: boolean
   /** Whether it may have happened although nobody was promised it. */
@@ -110,6 +114,7 @@ export class Ledger {
       what,
       key,
       order,
+      position: undefined,
       isPromised: false,
       mayHaveRun: true,
       begun: new Map<string, number>(),
@@ -119,20 +124,33 @@ export class Ledger {
     return kept
   }
 
-  promised(kept: Kept, error?: unknown): void {
-    this.note(`${kept.what} ${error === undefined ? 'promised' : (error as Error).name}`)
-    if (error === undefined) kept.isPromised = true
-    else kept.mayHaveRun = this.#errorOf(kept.what, error)
+  promised(kept: Kept, published: Published | undefined): void {
+    this.note(`${kept.what} promised`)
+    kept.isPromised = true
+    if (published !== undefined) this.#isAt(kept, published.position)
+  }
+
+  refusedBy(kept: Kept, error: unknown): void {
+    this.note(`${kept.what} ${(error as Error).name}`)
+    kept.mayHaveRun = this.#errorOf(kept.what, error)
+  }
+
+  #isAt(kept: Kept, position: string | undefined): void {
+    if (position === undefined) return
+    kept.position ??= position
+    if (kept.position !== position)
+      this.breaks(`${kept.what} was stored twice, at ${kept.position} and at ${position}`)
   }
 
   /**
    * A durable event begins: its first run must keep the order of its key.
    * @returns its runs in this group, with this one
    */
-  begins(group: string, id: string, attempt: number, isOrdered: boolean): number {
+  begins(group: string, id: string, delivery: Delivery | undefined, isOrdered: boolean): number {
     const kept = this.published.get(id)
     if (kept === undefined) return Infinity
-    this.note(`begin ${id} ${attempt}`)
+    this.note(`begin ${id} ${delivery?.attempt}`)
+    this.#isAt(kept, delivery?.position)
     const runs = countUp(kept.begun, group)
     if (!isOrdered || runs > 1) return runs
     const key = `${group} ${kept.key}`
@@ -167,6 +185,12 @@ export class Ledger {
     this.log.push(line)
     if (/TypeError|RangeError|ReferenceError|is not a function|Cannot read|of undefined/.test(line))
       this.breaks(`the log has a line with an error of the library: ${line.slice(0, 300)}`)
+  }
+
+  /** Nothing waits when the world has been in peace for long. Later clients are closed, which settles what still waits. */
+  auditPeace(): void {
+    for (const { what, settled } of this.calls.values())
+      if (settled === 0) this.breaks(`${what} still waits, long after the last fault`)
   }
 
   /** Checks the promises when a life has ended in peace. */

@@ -15,6 +15,9 @@ const PEACE = 130_000
 /** Milliseconds that closing may take. */
 const CLOSING = 60_000
 
+/** Milliseconds between losses that come one after the other. */
+const BETWEEN = 30
+
 export interface Verdict {
   readonly broken: readonly string[]
   readonly hash: number
@@ -22,6 +25,7 @@ export interface Verdict {
   /** Milliseconds that passed in the world. */
   readonly time: number
   readonly calls: number
+  readonly events: number
   readonly log: readonly string[]
 }
 
@@ -39,6 +43,7 @@ export async function live(world: World, plan: Plan, seed: number): Promise<Verd
     turns: world.turns,
     time: world.now,
     calls: ledger.calls.size,
+    events: ledger.emitted.size + ledger.published.size,
     log: ledger.log
   }
 }
@@ -99,6 +104,7 @@ export class Life {
     }
     await this.#world.pass(() => this.#isIdle, 30_000)
     await this.#rest()
+    this.ledger.auditPeace()
     // Refused events are told to those who are still there, and on Nest's wire events wait for a place.
     await this.#world.pass(() => false, config.carrier === 'nest' ? 60_000 : 1_000)
     // Within a process an event is lost only if one of two names is away, and the other one hears it.
@@ -283,7 +289,12 @@ export class Life {
         })
       case 'lose':
         this.#hasLoss = true
-        return this.#carrier.lose?.(`${step.end}-${step.n}`, step.for)
+        return this.#task(async () => {
+          for (let time = 0; time < step.times; time++) {
+            this.#carrier.lose?.(`${step.end}-${step.n}`, step.for)
+            await wait(step.for + BETWEEN)
+          }
+        })
       case 'stranger':
         return this.#carrier.stranger?.(Uint8Array.from(step.bytes))
       case 'close': {

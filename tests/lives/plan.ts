@@ -53,6 +53,8 @@ export interface Options {
 export type Work = 'echo' | 'wait' | 'fail' | 'never' | 'back'
 /** How the handler of a durable event fails: with an error, or by asking for a later delivery. */
 export type Failing = 'error' | 'later'
+/** Events are published at once, each when the one before is stored, or one in each millisecond. */
+export type Pace = 'at once' | 'in turn' | 'steadily'
 export type Source = 'count' | 'ticks' | 'observable'
 
 export type Step = { readonly at: number } & (
@@ -100,6 +102,7 @@ export type Step = { readonly at: number } & (
       readonly hasId: boolean
       readonly client: number
       readonly times: number
+      readonly pace: Pace
       readonly keys: number
       readonly takes: number
       /** How often the handler fails before it succeeds. */
@@ -124,12 +127,13 @@ export type Step = { readonly at: number } & (
   /** The wall clock jumps. */
   | { readonly do: 'hop'; readonly by: number }
   | { readonly do: 'join' }
-  /** A client or a service loses its connection to the engine's server. */
+  /** A client or a service loses its connection to the engine's server: for a time, or with 0 it may connect at once. */
   | {
       readonly do: 'lose'
       readonly end: 'client' | 'service'
       readonly n: number
       readonly for: number
+      readonly times: number
     }
   /** Dead letters are given back to their group. */
   | { readonly do: 'redrive' }
@@ -178,8 +182,10 @@ export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wis
     timeout: random.of([0, 500, 2_000, 30_000]),
     ordered: random.chance(0.5)
   }
+  // In some lives everything happens within a short time, so that more of it meets.
+  const latest = within ?? random.of([undefined, undefined, 500, 2_000])
   const least = worst ?? random.of(['calls', 'acts', 'losses', 'losses'] as const)
-  const steps = Array.from({ length: random.between(3, 40) }, () => stepOf(random, config, least, within))
+  const steps = Array.from({ length: random.between(3, 40) }, () => stepOf(random, config, least, latest))
   return { config, steps: steps.sort((one, other) => one.at - other.at) }
 }
 
@@ -231,7 +237,6 @@ function stepOf(random: Random, config: Config, worst: Worst, within?: number): 
       do: 'channel',
       client,
       to: random.of(['total', 'relay'] as const),
-      pause: random.of([0, 0, 1, 30]),
       ...valuesOf(random, sizes)
     }))
   if (STORES.has(config.carrier)) {
@@ -241,9 +246,11 @@ function stepOf(random: Random, config: Config, worst: Worst, within?: number): 
       client,
       to: random.of([['kept'], ['filed'], ['kept', 'filed']] as const),
       hasId: random.chance(0.5),
-      times: random.of([1, 3, 20]),
       keys: random.of([1, 3, 20]),
-      takes: random.of([0, 0, 5, 100]),
+      ...random.of([
+        { pace: 'at once', times: random.of([1, 3, 20]), takes: random.of([0, 0, 5, 100]) },
+        { pace: random.of(['in turn', 'steadily'] as const), times: random.of([3, 100]), takes: 0 }
+      ] as const),
       failures: random.of([0, 0, 0, 0, 1, 2, REDRIVES.has(config.carrier) ? 5 : 2]),
       failing: random.of(['error', 'error', 'later'] as const)
     })
@@ -262,9 +269,11 @@ function timesOf(random: Random, often: readonly number[], sizes: readonly numbe
   return { times: size < LARGE ? times : Math.min(times, 4), size }
 }
 
+/** The values of a channel, some of which comes for seconds. */
 function valuesOf(random: Random, sizes: readonly number[]) {
   const { times: values, size } = timesOf(random, [0, 1, 8, 300], sizes)
-  return { values, size }
+  const pause = random.of([0, 0, 1, 30, 300])
+  return { values: pause < 300 ? values : Math.min(values, 20), size, pause }
 }
 
 /** Acts of operators, after which nothing that was stored may be lost, or run twice. */
@@ -319,20 +328,8 @@ function lossesOf(random: Random, config: Config, at: number, client: number): r
     losses.push(
       () => ({ at, do: 'away', for: random.between(1, 3_000) }),
       () => ({ at, do: 'still', for: random.between(1, 3_000) }),
-      () => ({
-        at,
-        do: 'lose',
-        end: 'client',
-        n: client,
-        for: random.of(AWAY)
-      }),
-      () => ({
-        at,
-        do: 'lose',
-        end: 'service',
-        n: random.between(0, config.services - 1),
-        for: random.of(AWAY)
-      })
+      () => ({ at, do: 'lose', end: 'client', n: client, ...awayOf(random) }),
+      () => ({ at, do: 'lose', end: 'service', n: random.between(0, config.services - 1), ...awayOf(random) })
     )
   else if (SOCKETS.has(config.carrier))
     losses.push(
@@ -349,7 +346,13 @@ const SIZES = [...Array<number>(27).fill(0), 2_000, 2_000, 40_000, 400_000]
 const LARGE = 40_000
 const SMALL_SIZES = [0, 0, 0, 0, 2_000]
 /** Milliseconds for which the connection of one end is lost: also longer than signs of life are waited for. */
-const AWAY = [1, 100, 2_000, 2_000, 60_000] as const
+const AWAY = [0, 1, 100, 2_000, 2_000, 60_000] as const
+
+/** For how long a connection is lost, and how often: short losses also come one after the other. */
+function awayOf(random: Random) {
+  const away = random.of(AWAY)
+  return { for: away, times: away > 100 ? 1 : random.of([1, 1, 1, 20]) }
+}
 
 /** Carriers whose clients have connections to their services. */
 export const SOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket', 'nest'])

@@ -21,6 +21,8 @@ export class FakeServer<Connection extends FakeLink> {
   #isSuspended = false
   #isWorking = false
   #waiting: (() => void)[] = []
+  /** Waits for its next turn of work. A world gives another one: a network has other delays than the event loop. */
+  turn: (work: () => void) => void = setImmediate
 
   constructor(port: number) {
     this.port = port
@@ -30,7 +32,7 @@ export class FakeServer<Connection extends FakeLink> {
   stop(): void {
     this.#isUp = false
     this.#waiting = []
-    for (const connection of [...this.connections]) connection.drop()
+    this.#drop(undefined)
   }
 
   start(): void {
@@ -54,9 +56,20 @@ export class FakeServer<Connection extends FakeLink> {
     this.found()
     const stop = () => {
       this.#detours.delete(port)
-      for (const connection of [...this.connections]) if (connection.port === port) connection.drop()
+      this.#drop(port)
     }
     return { port, stop }
+  }
+
+  /** The connections over a port, or all, are lost, and come back at once. */
+  cut(port?: number): void {
+    this.#drop(port)
+    this.found()
+  }
+
+  #drop(port: number | undefined): void {
+    for (const connection of [...this.connections])
+      if (port === undefined || connection.port === port) connection.drop()
   }
 
   /** Whether a port leads here at the moment. */
@@ -68,7 +81,10 @@ export class FakeServer<Connection extends FakeLink> {
     this.connections.delete(connection)
   }
 
-  /** Runs commands in their order, in a later turn of the event loop. */
+  /**
+   * Runs commands in their order, in a later turn. The answer to a command, and what goes to another client, takes a turn
+   * of its own: a connection may be lost when the server has done what it was asked for, and before the client knows.
+   */
   later(command: () => void): void {
     this.#waiting.push(command)
     this.work()
@@ -78,7 +94,7 @@ export class FakeServer<Connection extends FakeLink> {
   work(): void {
     if (this.#isWorking || this.#isSuspended) return
     this.#isWorking = true
-    setImmediate(() => {
+    this.turn(() => {
       this.#isWorking = false
       if (!this.#isSuspended) this.step()
     })

@@ -60,6 +60,8 @@ export class FakeCluster {
   readonly #nodes: readonly number[]
   /** Other ports that lead to the first broker. */
   readonly #detours = new Set<number>()
+  /** Waits for the next turn of a broker, as in `FakeServer`. */
+  later: (work: () => void) => void = setImmediate
   #isSuspended = false
   #resumed: (() => void)[] = []
   #producers = 0n
@@ -107,9 +109,14 @@ export class FakeCluster {
     this.#detours.add(port)
     const stop = () => {
       this.#detours.delete(port)
-      for (const connection of [...this.#connections]) if (connection.broker.port === port) connection.drop()
+      this.cut(port)
     }
     return { port, stop }
+  }
+
+  /** The connections over a port are lost, and come back at once. */
+  cut(port: number): void {
+    for (const connection of [...this.#connections]) if (connection.broker.port === port) connection.drop()
   }
 
   /** The brokers that run. */
@@ -146,7 +153,7 @@ export class FakeCluster {
 
   /** Resolves in a later turn of the event loop, in which the brokers work. */
   async turn(): Promise<void> {
-    await new Promise(setImmediate)
+    await new Promise<void>((go) => this.later(go))
     while (this.#isSuspended) await new Promise<void>((go) => this.#resumed.push(go))
   }
 

@@ -107,6 +107,7 @@ export class FakeConnection implements DriverConnection {
         if (code !== undefined) throw refusal(code)
         const answer = await act()
         if (cluster.losesAnswerTo(request)) return this.drop()
+        await cluster.turn()
         resolve(answer)
       })
       this.#last = done.catch(reject).finally(() => {

@@ -160,6 +160,7 @@ describe('a connection to MQTT', () => {
     const texts = await taken('#')
     for (const topic of ['_elysia/everyone', 'p/reply', 'p'])
       server.deliver({ topic, payload: '{"data":1}', qos: 0 })
+    await new Promise<void>((go) => server.later(go))
     assert.deepEqual(texts, ['p {"data":1}'])
   })
 

@@ -139,7 +139,7 @@ class FakeConnection implements DriverConnection {
       if (!this.#isOpen) return
       const isForbidden = this.#server.forbidden.has(packet.topic)
       const isHeard = !isForbidden && this.#server.deliver(packet)
-      if (packet.qos > 0) told?.(isHeard, isForbidden ? refusal() : undefined)
+      if (packet.qos > 0) this.#arrives(() => told?.(isHeard, isForbidden ? refusal() : undefined))
     })
   }
 
@@ -174,8 +174,16 @@ class FakeConnection implements DriverConnection {
   /** A message from the server. */
   receive({ topic, payload, properties }: Packet, id: number | undefined, retain: boolean): void {
     const own = id === undefined ? properties : { ...properties, subscriptionIdentifier: id }
-    if (this.#isOpen)
+    this.#arrives(() =>
       this.#listener.message(topic, Buffer.from(payload as string), { retain, properties: own })
+    )
+  }
+
+  /** Does what comes from the server, unless the connection is lost on the way. */
+  #arrives(task: () => void): void {
+    this.#server.later(() => {
+      if (this.#isOpen) task()
+    })
   }
 
   #close(): void {
@@ -190,13 +198,17 @@ class FakeConnection implements DriverConnection {
     return new Promise((resolve, reject) => {
       if (!this.#isOpen) return reject(new Error('The connection has ended'))
       this.#unanswered.add(reject)
-      this.#server.later(() => {
-        if (!this.#unanswered.delete(reject)) return
+      const answer = (settle: () => void) =>
+        this.#arrives(() => {
+          this.#unanswered.delete(reject)
+          settle()
+        })
+      this.#arrives(() => {
         try {
           command()
-          resolve()
+          answer(resolve)
         } catch (error) {
-          reject(error)
+          answer(() => reject(error))
         }
       })
     })

@@ -18,17 +18,21 @@ export class FakeSubscription {
   readonly head: string
   readonly subject: string
   readonly queue: string | undefined
+  readonly #connection: FakeConnection
   readonly #receive: Receive
 
-  constructor(subject: string, queue: string | undefined, receive: Receive) {
+  constructor(connection: FakeConnection, subject: string, queue: string | undefined, receive: Receive) {
     this.subject = subject
     this.queue = queue
+    this.#connection = connection
     this.#receive = receive
     this.head = /^[^*>]*/.exec(subject)?.[0] ?? ''
   }
 
   hear(message: Message): void {
-    this.#receive(null, message)
+    this.#connection.arrives(() => {
+      if (this.#connection.has(this)) this.#receive(null, message)
+    })
   }
 
   refuse(error: Error): void {
@@ -74,14 +78,23 @@ export class FakeConnection implements DriverConnection {
   }
 
   subscribe(subject: string, queue: string | undefined, receive: Receive): DriverSubscription {
-    const one = new FakeSubscription(subject, queue, receive)
+    const one = new FakeSubscription(this, subject, queue, receive)
     this.#subscriptions.add(one)
     this.#send(() => this.#enter(one))
-    const end = () => {
-      this.#subscriptions.delete(one)
-      this.#server.unsubscribe(one)
+    const forget = () => this.#subscriptions.delete(one)
+    const end = () => this.#server.unsubscribe(one)
+    return {
+      // The messages that the server had sent by then still arrive.
+      drain: () => this.answered(end).finally(forget),
+      unsubscribe() {
+        forget()
+        end()
+      }
     }
-    return { drain: () => this.answered(end), unsubscribe: end }
+  }
+
+  has(one: FakeSubscription): boolean {
+    return this.#subscriptions.has(one)
   }
 
   #enter(one: FakeSubscription): void {
@@ -135,11 +148,15 @@ export class FakeConnection implements DriverConnection {
 
   /** Runs a command at the server, unless the connection is lost before. */
   #send(command: () => void): void {
+    if (this.isConnected) this.arrives(command)
+  }
+
+  /** Does what has come from the other end of the connection, unless the connection is lost on the way. */
+  arrives(task: () => void): void {
     const epoch = this.#epoch
-    if (this.isConnected)
-      this.#server.later(() => {
-        if (epoch === this.#epoch) command()
-      })
+    this.#server.later(() => {
+      if (epoch === this.#epoch) task()
+    })
   }
 
   /** Resolves with what the command returns at the server; rejects if the connection is lost before. */
@@ -148,12 +165,17 @@ export class FakeConnection implements DriverConnection {
       if (this.#isClosed) return reject(new errors.ClosedConnectionError())
       if (!this.isConnected) return reject(new errors.RequestError('connection disconnected'))
       this.#unanswered.add(reject)
+      const answer = (settle: () => void) =>
+        this.arrives(() => {
+          this.#unanswered.delete(reject)
+          settle()
+        })
       this.#send(() => {
-        this.#unanswered.delete(reject)
         try {
-          resolve(command())
+          const value = command()
+          answer(() => resolve(value))
         } catch (error) {
-          reject(error)
+          answer(() => reject(error))
         }
       })
     })

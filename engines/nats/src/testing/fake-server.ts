@@ -51,12 +51,6 @@ export class FakeNatsServer extends FakeServer<FakeConnection> {
     this.streams.stop()
   }
 
-  /** All connections are lost, and come back at once. */
-  cut(): void {
-    for (const connection of this.connections) connection.drop()
-    this.found()
-  }
-
   async #connect(options: CheckedOptions['connection'], listener: DriverListener): Promise<DriverConnection> {
     await new Promise(setImmediate)
     const [first = ''] = [options.servers ?? ''].flat()
@@ -68,7 +62,7 @@ export class FakeNatsServer extends FakeServer<FakeConnection> {
   }
 
   protected override found(): void {
-    setImmediate(() => {
+    this.turn(() => {
       for (const connection of this.connections)
         if (!connection.isConnected && this.leads(connection.port)) connection.restore()
     })

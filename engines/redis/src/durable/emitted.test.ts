@@ -41,6 +41,7 @@ describe('an event that is emitted over Redis', () => {
     handle('a.b')
     assert.equal(await patterns.store('a.b', PACKET, undefined), false, 'it is remembered')
     over.server.deliver(GROUPS, Buffer.from(''))
+    await over.settle()
     assert.equal(await patterns.store('a.b', PACKET, undefined), true)
     handle('c')
     patterns.forget()

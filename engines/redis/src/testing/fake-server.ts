@@ -79,7 +79,10 @@ class FakeConnection implements DriverConnection {
   /** The subscriptions that are restored after a loss, and whether each is a glob. */
   readonly #wanted = new Map<string, boolean>()
   readonly #unanswered = new Set<(error: Error) => void>()
-  #state: 'up' | 'dropping' | 'lost' | 'closed' = 'up'
+  /** `'dropping'`: it has ended, and its user does not know. `'open'`: it is there again, and its user does not know. */
+  #state: 'up' | 'dropping' | 'lost' | 'open' | 'closed' = 'up'
+  /** Counts the connections to the server. */
+  #epoch = 0
   /** Commands that were sent while the server was lost. */
   #kept: (() => void)[] = []
 
@@ -158,23 +161,41 @@ class FakeConnection implements DriverConnection {
 
   close(): void {
     this.#state = 'closed'
-    this.heard.clear()
     this.#server.forget(this)
-    this.#fail()
+    this.#end()
   }
 
-  /** The connection is lost: commands fail, and a little later the listener is told. */
+  /** The connection is lost, which is noticed a little later: the listener is told, and commands fail. */
   drop(): void {
+    if (this.#state === 'open') return this.#lose()
     if (this.#state !== 'up') return
     this.#state = 'dropping'
-    this.heard.clear()
-    this.#fail()
-    setImmediate(() => {
+    this.#depart()
+    this.#server.turn(() => {
       if (this.#state !== 'dropping') return
       this.#state = 'lost'
       this.#listener.lost()
+      this.#fail()
       this.tryAgain()
     })
+  }
+
+  /** It is lost again, before its user was told that it was there. */
+  #lose(): void {
+    this.#state = 'lost'
+    this.#end()
+    this.tryAgain()
+  }
+
+  #end(): void {
+    this.#depart()
+    this.#fail()
+  }
+
+  /** Nothing arrives any more, at neither end. */
+  #depart(): void {
+    this.#epoch++
+    this.heard.clear()
   }
 
   /** Connects again, if the server can be reached. */
@@ -182,16 +203,23 @@ class FakeConnection implements DriverConnection {
     if (this.#state !== 'lost' || !this.#server.leads(this.port)) return
     this.#server.later(() => {
       if (this.#state !== 'lost' || !this.#server.leads(this.port)) return
-      for (const [channel, isGlob] of this.#wanted) {
-        const words = this.#server.refuses('subscribe', channel)
-        if (words === undefined) this.#listen(channel, isGlob)
-        else if (this.#listener.refused(channel, refusal(words))) this.#wanted.delete(channel)
-        else return
-      }
-      this.#state = 'up'
-      this.#listener.restored()
+      this.#state = 'open'
+      // As drivers do, it sends what it has kept before anybody is told.
       for (const send of this.#kept.splice(0)) send()
+      this.#server.later(() => this.#subscribeAgain())
     })
+  }
+
+  #subscribeAgain(): void {
+    if (this.#state !== 'open') return
+    for (const [channel, isGlob] of this.#wanted) {
+      const words = this.#server.refuses('subscribe', channel)
+      if (words === undefined) this.#listen(channel, isGlob)
+      else if (this.#listener.refused(channel, refusal(words))) this.#wanted.delete(channel)
+      else return this.#lose()
+    }
+    this.#state = 'up'
+    this.#listener.restored()
   }
 
   /** A message. @returns how often this connection receives it */
@@ -200,9 +228,17 @@ class FakeConnection implements DriverConnection {
     for (const [name, glob] of [...this.heard]) {
       if (glob === undefined ? name !== channel : !glob.test(channel)) continue
       receivers++
-      this.#listener.message(glob && name, channel, bytes)
+      this.#arrives(() => this.#listener.message(glob && name, channel, bytes))
     }
     return receivers
+  }
+
+  /** Does what comes from the server, unless the connection is lost on the way. */
+  #arrives(task: () => void): void {
+    const epoch = this.#epoch
+    this.#server.later(() => {
+      if (epoch === this.#epoch) task()
+    })
   }
 
   #listen(channel: string, isGlob: boolean): void {
@@ -215,25 +251,28 @@ class FakeConnection implements DriverConnection {
     this.#kept = []
   }
 
-  /** Resolves when the server has run the command; rejects if the connection is lost before. */
+  /** Resolves when the server has run the command; rejects if the connection is lost before its answer. */
   #answered<Answer>(asked: Asked | undefined, about: unknown, command: () => Answer): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#state === 'closed') return reject(new Error('Connection is closed.'))
       this.#unanswered.add(reject)
+      const answer = (settle: () => void) => this.#arrives(() => this.#unanswered.delete(reject) && settle())
       const send = () =>
-        this.#server.later(() => {
-          if (!this.#unanswered.delete(reject)) return
+        this.#arrives(() => {
           try {
             const words = asked && this.#server.refuses(asked, about)
             if (words !== undefined) throw refusal(words)
-            resolve(command())
+            const value = command()
+            answer(() => resolve(value))
           } catch (error) {
             // The next command of its kind finds the server prepared.
             if (asked === 'append') this.#server.later(() => this.#prepare())
-            reject(error)
+            answer(() => reject(error))
           }
         })
-      if (this.#state === 'up') send()
+      if (this.#state === 'up' || this.#state === 'open') send()
+      // It goes to a socket that has ended, and is refused when that is noticed.
+      else if (this.#state === 'dropping') return
       else if (this.#server.leads(this.port)) this.#kept.push(send)
       else setImmediate(() => this.#unanswered.delete(reject) && reject(new Error('Connection is closed.')))
     })
