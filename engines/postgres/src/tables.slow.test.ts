@@ -249,6 +249,39 @@ for (const driver of DRIVERS)
       )
     })
 
+    it('wait for their time only if the transaction in which they are published is committed', async () => {
+      const { sql, begin, query } = await database(driver)
+      const store = postgres({ sql })
+      const seen: unknown[] = []
+      const service = microservice({ transport: calls, store, name: 'g', logger }).event(
+        'e',
+        ({ data }) => void seen.push(data),
+        { durable: true }
+      )
+      await service.listen()
+      const client = connect({ transport: calls, store, logger })
+      cleanUps.push(
+        () => service.stop(),
+        () => client.close()
+      )
+      const publish = (id: string, delay: number, fails = false) =>
+        begin(async (tx) => {
+          const published = await store.in(tx).publish('e', id, { id, delay })
+          assert.deepEqual(published, { id, position: undefined, duplicate: false })
+          if (fails) throw new Error('undone')
+        }).catch((error: Error) => assert.match(error.message, /undone/))
+      await publish('undone', 3_600_000, true)
+      await publish('undone soon', 1, true)
+      await publish('later', 3_600_000)
+      await publish('soon', 1)
+      await until('The first is due', () => seen.length > 0)
+      assert.deepEqual(seen, ['soon'])
+      assert.deepEqual(await query('select id from elysia_microservices.later'), [{ id: 'later' }])
+      assert.equal(await client.fire('e', 'later'), true)
+      await until('The other comes', () => seen.length > 1)
+      assert.deepEqual(seen, ['soon', 'later'])
+    })
+
     it('are refused outside of a transaction, and before the database sees what it cannot store', async () => {
       const { sql, begin, outside } = await database(driver)
       const store = postgres({ sql })
@@ -273,6 +306,50 @@ describe('a service over PostgreSQL', () => {
       message:
         "The schema mine has no tables of events; create them: await migrateEvents(sql, { schema: 'mine' })"
     })
+  })
+
+  it('handles, retries, buries and redrives events with the rights of a handler alone', async () => {
+    const { url, query } = await database()
+    await query(`do $$ begin
+      if not exists (select from pg_roles where rolname = 'handler') then create role handler login; end if;
+    end $$`)
+    for (const right of [
+      'usage on schema elysia_microservices',
+      'select, insert, update, delete on all tables in schema elysia_microservices',
+      'usage on sequence elysia_microservices.event_position'
+    ])
+      await query(`grant ${right} to handler`)
+    const own = drive(MAIN_DRIVER, url.replace('postgres:password@', 'handler:password@'))
+    cleanUps.push(() => own.end())
+    await migrateEvents(own.sql)
+    const store = postgres({ sql: own.sql })
+    const seen: unknown[] = []
+    const service = microservice({ transport: calls, store, name: 'g', logger }).event(
+      'e',
+      ({ data, delivery }) => {
+        seen.push([data, delivery?.attempt])
+        if (seen.length < 3) throw new Error('no')
+      },
+      { durable: { ordered: true, retry: { attempts: 2, minDelay: 1 } } }
+    )
+    await service.listen()
+    const client = connect({ transport: calls, store, logger })
+    cleanUps.push(
+      () => service.stop(),
+      () => client.close()
+    )
+    await client.publish('e', 1, { key: 'k', delay: 1 })
+    const letters = client.group('g').deadLetters
+    await until('It is buried', async () => {
+      for await (const { position } of letters.list()) return letters.redrive(position)
+      return false
+    })
+    await until('It has succeeded', () => seen.length === 3)
+    assert.deepEqual(seen, [
+      [1, 1],
+      [1, 2],
+      [1, 1]
+    ])
   })
 
   it('publishes with the rights of a publisher alone, which reads no event', async () => {

@@ -220,7 +220,7 @@ describe('events of a process', () => {
 describe('a process without work', () => {
   it('sends one statement in each pollInterval, however many handlers it has', async () => {
     const over = new OverTables({ pollInterval: 1_000 })
-    for (let id = 1; id <= 50; id++) over.turns.add(new Hands(id))
+    for (let id = 1; id <= 300; id++) over.turns.add(new Hands(id))
     await over.clock.advance(150)
     // One finds nothing; the others follow while it falls asleep.
     const awake = over.tables.turns.length

@@ -40,7 +40,7 @@ export function drive(driver: Driver, url: string, max = 10): Driven {
   // Both drivers have the same interface in the parts that are used here.
   const sql = (
     driver === 'postgres.js'
-      ? (load('postgres') as typeof postgres)(url, { max, onnotice() {}, backoff: () => 0.1 })
+      ? postgresJs()(url, { max, onnotice() {}, backoff: () => 0.1 })
       : new Bun.SQL(url, { max })
   ) as postgres.Sql
   return {
@@ -53,6 +53,12 @@ export function drive(driver: Driver, url: string, max = 10): Driven {
     outside: async () => sql,
     end: () => sql.end({ timeout: 1 })
   }
+}
+
+/** Node requires the function itself, and Bun the module around it. */
+function postgresJs(): typeof postgres {
+  const loaded: unknown = load('postgres')
+  return (typeof loaded === 'function' ? loaded : Reflect.get(Object(loaded), 'default')) as typeof postgres
 }
 
 function drivePg(url: string, max: number): Driven {
