@@ -9,7 +9,7 @@ import {
   tcp
 } from '@elysia-microservices/tcp'
 import { shortForm as shortFormOfTcp } from '@elysia-microservices/tcp/kit'
-import { nearest, OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
+import { type CodecName, nearest, OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
 import { NEST_OPTION_NAMES } from '@elysia-microservices/transport/nest'
 
 /** The value of the option `transport` in the short form; TCP's options are then given beside it. */
@@ -25,7 +25,7 @@ export interface ShortServerOptions extends TcpServerOptions {
 }
 
 /** Options of a client over TCP in the short form. */
-export interface ShortClientOptions extends TcpClientOptions {
+export interface ShortClientOptions<Codec extends CodecName = CodecName> extends TcpClientOptions<Codec> {
   /** The transport that carries the calls: `'tcp'`, with TCP's options beside it. Default: `'tcp'`. */
   readonly transport?: TcpName | undefined
 }

@@ -1,8 +1,10 @@
 /** `tcp()` makes the transport over TCP for services and clients. */
 import {
   type Address,
+  type Carrying,
   type ClientContext,
   type ClientTransport,
+  type CodecName,
   OptionError,
   type ServerContext,
   type ServerTransport,
@@ -19,7 +21,7 @@ import type { TcpServerStats } from './server/server-stats.ts'
 import type { TlsServerOptions } from './socket/tls.ts'
 
 /** The transport over TCP, for one service or for any number of clients. */
-export interface TcpTransport extends Transport {
+export interface TcpTransport<Codec extends CodecName = 'json'> extends Transport, Carrying<Codec> {
   readonly name: 'tcp'
   /** The address at which its service listens, with the real port; `undefined` while it does not listen. */
   readonly address: Address | undefined
@@ -50,7 +52,9 @@ export interface TcpTransport extends Transport {
  * console.log(door.address, door.stats().connections)
  * ```
  */
-export function tcp(options: TcpServerOptions | TcpClientOptions = {}): TcpTransport {
+export function tcp<const Codec extends CodecName = 'json'>(
+  options: TcpServerOptions | TcpClientOptions<Codec> = {}
+): TcpTransport<Codec> {
   checkOptionNames(options, [SERVER_OPTION_NAMES, CLIENT_OPTION_NAMES])
   return new Tcp(options)
 }
@@ -116,7 +120,7 @@ export function shortForm(
   options: TcpServerOptions | TcpClientOptions,
   end: 'server' | 'client',
   beside: readonly string[]
-): TcpTransport {
+): TcpTransport<CodecName> {
   checkOptionNames(options, [end === 'server' ? SERVER_OPTION_NAMES : CLIENT_OPTION_NAMES], beside)
   return tcp(options)
 }

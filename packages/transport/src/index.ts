@@ -12,6 +12,7 @@ export type {
 export type { CallDefaults } from './calls/call-defaults.ts'
 export type { CloseOptions } from './calls/drained.ts'
 export type { Outcome } from './calls/outcome.ts'
+export type { Carrying, CodecName } from './codec/codecs.ts'
 export type { ClientStatus, ConnectionEvent, ConnectionListener } from './connection-event.ts'
 export { type Clock, ManualClock, systemClock } from './durable/clock.ts'
 export type { EventTime, FutureEvents, ListWaitingOptions, WaitingEvent } from './durable/future.ts'
@@ -54,7 +55,7 @@ export {
 } from './errors/index.ts'
 export type { MessageHeaders } from './headers.ts'
 export { consoleLogger, type Logger } from './logger.ts'
-export { type MemoryOptions, memory } from './memory/memory.ts'
+export { type MemoryOptions, type MemoryTransport, memory } from './memory/memory.ts'
 export type { Delivery, Peer } from './message.ts'
 export type {
   AnyMiddleware,

@@ -47,6 +47,7 @@ export type { Timer, TimerOwner } from './calls/timer.ts'
 export { inheritedOptions } from './calls/within.ts'
 export type { Codec, CodecFactory, Encoded } from './codec/codec.ts'
 export {
+  type Carrying,
   type CodecName,
   codecNames,
   codecsInWords,

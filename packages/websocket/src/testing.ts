@@ -1,6 +1,6 @@
 /** WebSockets as a transport with server and client, for the tests that all transports share. Not for users. */
 import { clientResponder } from '@elysia-microservices/rsocket'
-import type { ServerTransport, Transport } from '@elysia-microservices/transport/kit'
+import type { CodecName, ServerTransport, Transport } from '@elysia-microservices/transport/kit'
 import type { Elysia } from 'elysia'
 import { WebSocketClient } from './client/client.ts'
 import { checked, type WebSocketClientOptions } from './client/connect.ts'
@@ -49,7 +49,7 @@ function doorOf(options: CheckedOptions): WebSocketDoor {
 export function webSocketTransport(
   listen: (plugin: Elysia) => Promise<ListeningApp>,
   serverOptions: Omit<WebSocketOptions, 'expose'> = {},
-  clientOptions: Omit<WebSocketClientOptions, 'url'> = {}
+  clientOptions: Omit<WebSocketClientOptions<CodecName>, 'url'> = {}
 ): Transport & { readonly url: string } {
   let url = ''
   return {
@@ -84,7 +84,7 @@ export function webSocketTransport(
 
 /** A client that also answers calls of its server. */
 export function newClient(
-  options: WebSocketClientOptions,
+  options: WebSocketClientOptions<CodecName>,
   context: Parameters<Transport['client']>[0]
 ): WebSocketClient {
   const { logger: _l, timeout: _t, waitForConnection: _w, onStatus: _o, ...init } = checked(options)

@@ -12,11 +12,12 @@ import { declaration, interfaceName } from './schema-text.ts'
 
 /**
  * The source that is compiled. The compiler writes conditional types out, because they have no name. Functions are
- * removed, because data cannot contain them. An enumeration becomes a union of its values.
+ * removed, because data cannot contain them. An enumeration becomes a union of its values, and a type with `toJSON` what
+ * this method returns, because every codec sends that; only bytes keep the method, because not every codec calls it.
  */
 const PROBE = `
 type Kept =
-  | Date | RegExp | URL | ArrayBuffer | ArrayBufferView | ((...args: never[]) => unknown)
+  | Date | RegExp | ArrayBuffer | ArrayBufferView | ((...args: never[]) => unknown)
   | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown> | AsyncIterable<unknown>
 type Plain<T> = 0 extends 1 & T ? T
   : unknown extends T ? T
@@ -24,10 +25,11 @@ type Plain<T> = 0 extends 1 & T ? T
   : T extends number ? number extends T ? number : \`\${T}\` extends \`\${infer N extends number}\` ? N : T
   : T extends boolean | bigint | symbol | null | undefined ? T
   : T extends AsyncIterable<infer Value> ? AsyncIterable<Plain<Value>>
-  : T extends Uint8Array ? Uint8Array
+  : T extends Uint8Array ? T extends { toJSON(): infer Made } ? Uint8Array & { toJSON(): Plain<Made> } : Uint8Array
   : T extends ReadonlyMap<infer Key, infer Value> ? Map<Plain<Key>, Plain<Value>>
   : T extends ReadonlySet<infer Value> ? Set<Plain<Value>>
   : T extends Kept ? T
+  : T extends { toJSON(...args: never[]): infer Made } ? Plain<Made>
   : T extends readonly unknown[] ? { [Key in keyof T]: Plain<T[Key]> }
   : T extends object ? { [Key in keyof T as T[Key] extends (...args: never[]) => unknown ? never : Key]: Plain<T[Key]> }
   : T

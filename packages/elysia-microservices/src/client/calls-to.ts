@@ -1,5 +1,5 @@
 /** `callsTo()`: a handler calls the other end of its connection. */
-import { OptionError, type Peer } from '@elysia-microservices/transport/kit'
+import { type CodecName, OptionError, type Peer } from '@elysia-microservices/transport/kit'
 import { Calls } from './calls.ts'
 import type { CallsTo, UntypedCalls } from './client-types.ts'
 
@@ -10,7 +10,9 @@ import type { CallsTo, UntypedCalls } from './client-types.ts'
  * @throws {OptionError} the peer cannot be called: the message came over an engine, over Nest's wire or by `memory()`
  */
 export function callsTo(peer: Peer | undefined): UntypedCalls
-export function callsTo<Service>(peer: Peer | undefined): CallsTo<Service>
+export function callsTo<Service, Codec extends CodecName = 'json'>(
+  peer: Peer | undefined
+): CallsTo<Service, Codec>
 export function callsTo(peer: Peer | undefined): object {
   const caller = peer?.caller
   if (caller === undefined)

@@ -7,6 +7,7 @@ import type {
   CallOptions,
   ClientStatus,
   CloseOptions,
+  CodecName,
   ConnectionListener,
   DurableGroup,
   EmitOptions,
@@ -19,6 +20,7 @@ import type {
   Recurrence,
   WaitingEvent
 } from '@elysia-microservices/transport'
+import type { WayOf } from '../types/arriving.ts'
 import type { EventsOf, MessagesOf } from '../types/carried.ts'
 import type { CALLS } from '../types/carrying.ts'
 import type { ColdObservable } from './cold-observable.ts'
@@ -197,23 +199,23 @@ interface TypedSafePublish {
  * The calls of a client with options of their own: what `client.with()` returns. The compiler does not demand headers
  * that a schema of the handler needs, because they may come from `with({ headers })` or from `forward`.
  */
-export interface CallsTo<Service> extends TypedCalls, TypedSend, KnowsWithHeaders<Service> {
+export interface CallsTo<Service, Codec extends CodecName = 'json'> extends TypedCalls, TypedSend, KnowsWithHeaders<Service, Codec> {
   /** Calls without try and catch, which resolve to `{ data, error }`. */
-  readonly safe: TypedSafe & KnowsWithHeaders<Service>
+  readonly safe: TypedSafe & KnowsWithHeaders<Service, Codec>
   /** Calls with further options. @throws {OptionError} an option is invalid */
-  with(defaults: CallDefaults): CallsTo<Service>
+  with(defaults: CallDefaults): CallsTo<Service, Codec>
 }
 
 /** As {@link CallsTo}, of a client whose transport stores events. */
-export interface StoringCallsTo<Service> extends CallsTo<Service>, TypedPublish {
-  readonly safe: TypedSafe & TypedSafePublish & KnowsWithHeaders<Service>
-  with(defaults: CallDefaults): StoringCallsTo<Service>
+export interface StoringCallsTo<Service, Codec extends CodecName = 'json'> extends CallsTo<Service, Codec>, TypedPublish {
+  readonly safe: TypedSafe & TypedSafePublish & KnowsWithHeaders<Service, Codec>
+  with(defaults: CallDefaults): StoringCallsTo<Service, Codec>
 }
 
 /** A client with the types of a service's patterns. */
-export interface Client<Service> extends TypedCalls, TypedSend, Connected, Knows<Service> {
+export interface Client<Service, Codec extends CodecName = 'json'> extends TypedCalls, TypedSend, Connected, Knows<Service, Codec> {
   /** Calls without try and catch, which resolve to `{ data, error }`. */
-  readonly safe: TypedSafe & Knows<Service>
+  readonly safe: TypedSafe & Knows<Service, Codec>
   /**
    * Calls with headers, a timeout, a signal or the handled message, which then need not be passed with each call.
    * @throws {OptionError} an option is invalid
@@ -226,18 +228,18 @@ export interface Client<Service> extends TypedCalls, TypedSend, Connected, Knows
    * const me = await mine.request('whoami')
    * ```
    */
-  with(defaults: CallDefaults): CallsTo<Service>
+  with(defaults: CallDefaults): CallsTo<Service, Codec>
   /** Exists only in the type: makes the clients of two services incompatible. Has no value at run time. */
   readonly [CALLS]?: {
-    readonly messages: Knowledge<Service>['all']
-    readonly events: Knowledge<Service>['events']
+    readonly messages: Knowledge<Service, WayOf<Codec>>['all']
+    readonly events: Knowledge<Service, WayOf<Codec>>['events']
   }
 }
 
 /** As {@link Client}, with a transport that stores events: with `publish` and `group`. */
-export interface StoringClient<Service> extends Client<Service>, Storing, TypedPublish {
-  readonly safe: TypedSafe & TypedSafePublish & Knows<Service>
-  with(defaults: CallDefaults): StoringCallsTo<Service>
+export interface StoringClient<Service, Codec extends CodecName = 'json'> extends Client<Service, Codec>, Storing, TypedPublish {
+  readonly safe: TypedSafe & TypedSafePublish & Knows<Service, Codec>
+  with(defaults: CallDefaults): StoringCallsTo<Service, Codec>
 }
 
 /**
@@ -257,8 +259,8 @@ export interface StoringClient<Service> extends Client<Service>, Storing, TypedP
  * new Report(connect<typeof orders>({ port: 4000 }))
  * ```
  */
-export type ClientOf<Service> =
-  true extends IsDurable<EventsOf<Service>> ? StoringClient<Service> : Client<Service>
+export type ClientOf<Service, Codec extends CodecName = 'json'> =
+  true extends IsDurable<EventsOf<Service>> ? StoringClient<Service, Codec> : Client<Service, Codec>
 
 /** The events that are known to be durable: a contract does not know. */
 type IsDurable<Events> = {

@@ -5,10 +5,12 @@ import {
   adaptedCaller,
   adaptedPublish,
   type CallOptions,
+  type Carrying,
   type ClientStatus,
   type ClientTransport,
   type Clock,
   type CloseOptions,
+  type CodecName,
   type ConnectionListener,
   checkedDefaults,
   checkLogger,
@@ -125,25 +127,36 @@ export interface ClientOptions {
 }
 
 /** Options of a client with a transport: `transport: tcp({ port: 4000 })`. */
-export interface TransportClientOptions extends ClientOptions {
+export interface TransportClientOptions<Codec extends CodecName = 'json'> extends ClientOptions {
   /** The transport that carries the calls. */
-  readonly transport: Transport
+  readonly transport: Transport & Carrying<Codec>
 }
 
 /** Options of a client with a transport that stores events: the client has `publish` and `group`. */
-export interface StoringConnectOptions extends ClientOptions {
+export interface StoringConnectOptions<Codec extends CodecName = 'json'> extends ClientOptions {
   /** The transport that carries the calls and stores events. */
-  readonly transport: StoringTransport
+  readonly transport: StoringTransport & Carrying<Codec>
 }
 
 /** Options of a client with a store beside its transport: the client has `publish` and `group`. */
-export type StoreConnectOptions = ConnectOptions & { readonly store: AnyStore }
+export type StoreConnectOptions<Codec extends CodecName = 'json'> = ConnectOptions<Codec> & {
+  readonly store: AnyStore
+}
 
 /** Options of a client over TCP in the short form: `port: 4000`. */
-export interface TcpConnectOptions extends ClientOptions, ShortClientOptions {}
+export interface TcpConnectOptions<Codec extends CodecName = 'json'>
+  extends ClientOptions,
+    ShortClientOptions<Codec> {}
 
 /** Options of `connect()`. */
-export type ConnectOptions = TcpConnectOptions | TransportClientOptions
+export type ConnectOptions<Codec extends CodecName = 'json'> =
+  | TcpConnectOptions<Codec>
+  | TransportClientOptions<Codec>
+
+/** Options of `connect()` for a client with `publish` and `group`. */
+type Stored<Codec extends CodecName> = StoringConnectOptions<Codec> | StoreConnectOptions<Codec>
+
+type Repeating<Service> = RepeatingOptions<Hidden<Service>>
 
 /** All options of the client itself. */
 export const CLIENT_OPTIONS = {
@@ -177,17 +190,26 @@ const NAMES: readonly string[] = [...Object.keys(CLIENT_OPTIONS), 'transport']
  * await client.close()
  * ```
  */
-export function connect(
-  options: (StoringConnectOptions | StoreConnectOptions) & RepeatingOptions
-): UntypedStoringClient
-export function connect(options?: ConnectOptions & RepeatingOptions): UntypedClient
+export function connect(options: Stored<CodecName> & RepeatingOptions): UntypedStoringClient
+export function connect(options?: ConnectOptions<CodecName> & RepeatingOptions): UntypedClient
+export function connect<Service>(options: Stored<'json'> & Repeating<Service>): StoringClient<Service>
+export function connect<Service>(options?: ConnectOptions & Repeating<Service>): Client<Service>
 export function connect<Service>(
-  options: (StoringConnectOptions | StoreConnectOptions) & RepeatingOptions<Hidden<Service>>
-): StoringClient<Service>
+  options: Stored<'msgpack'> & Repeating<Service>
+): StoringClient<Service, 'msgpack'>
 export function connect<Service>(
-  options?: ConnectOptions & RepeatingOptions<Hidden<Service>>
-): Client<Service>
-export function connect(options: ConnectOptions & RepeatingOptions = {}): object {
+  options: ConnectOptions<'msgpack'> & Repeating<Service>
+): Client<Service, 'msgpack'>
+export function connect<Service>(
+  options: ConnectOptions<'bytes'> & Repeating<Service>
+): Client<Service, 'bytes'>
+export function connect<Service>(
+  options: Stored<CodecName> & Repeating<Service>
+): StoringClient<Service, CodecName>
+export function connect<Service>(
+  options: ConnectOptions<CodecName> & Repeating<Service>
+): Client<Service, CodecName>
+export function connect(options: ConnectOptions<CodecName> & RepeatingOptions = {}): object {
   const { own, transport } = readOptions(options)
   const {
     name,
@@ -239,7 +261,7 @@ function inheriting(options: CallOptions | undefined): CallOptions | undefined {
   return within === undefined ? options : { ...options, within }
 }
 
-function readOptions(options: ConnectOptions): {
+function readOptions(options: ConnectOptions<CodecName>): {
   readonly own: FromTable<ClientOptions & RepeatingOptions, typeof CLIENT_OPTIONS>
   readonly transport: Transport
 } {

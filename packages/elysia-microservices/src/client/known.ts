@@ -1,20 +1,38 @@
 /**
  * The types that a client knows of its service, in the form that costs the compiler least. Editors show none of them.
  */
-import type { CallOptions, EmitOptions, Pattern, PublishOptions } from '@elysia-microservices/transport'
+import type {
+  CallOptions,
+  DeclaredError,
+  EmitOptions,
+  Pattern,
+  PublishOptions
+} from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
+import type { Arriving, Sending, WayOf } from '../types/arriving.ts'
 import type { AnswersOf, EventsOf, MessagesOf, UnexposedOf } from '../types/carried.ts'
 import type { KNOWN } from '../types/carrying.ts'
-import type { FailuresOf } from '../types/errors.ts'
 import type { ObjectName, ObjectOf } from '../types/pattern.ts'
 import type { EventType, MessageType } from '../types/service.ts'
+
+/** The ways in which values may travel between a client and its service. */
+type Way = keyof Arriving<unknown>
 
 /**
  * The data that a caller may pass. If the handler takes an async iterable, the caller may pass any kind of stream
  * of the same values.
  */
-export type Input<Data> =
-  Data extends AsyncIterable<infer Value> ? AsyncIterable<Value> | Observable<Value> | Generator<Value> : Data
+type Input<Data, By extends Way> =
+  [Extract<Data, AsyncIterable<unknown>>] extends [never]
+    ? Sending<Data>[Sends<By>]
+    : Data extends AsyncIterable<infer Value>
+      ? StreamOf<Sending<Value>[Sends<By>]>
+      : Sending<Data>[Sends<By>]
+
+/** If one of several codecs is used, callers may send only what JSON carries. */
+type Sends<By> = 'json' extends By ? 'json' : By
+
+type StreamOf<Value> = AsyncIterable<Value> | Observable<Value> | Generator<Value>
 
 /** Headers as the caller passes them: texts, even if the schema of the handler decodes them to another type. */
 type HeaderInput<Headers> = {
@@ -33,26 +51,29 @@ type WithHeaders<Options, Headers> = unknown extends Headers
 type Arguments<Data, Headers, Options> =
   Record<never, never> extends WithHeaders<Options, Headers>
     ? undefined extends Data
-      ? [data?: Input<Data>, options?: WithHeaders<Options, Headers>]
-      : [data: Input<Data>, options?: WithHeaders<Options, Headers>]
-    : [data: Input<Data>, options: WithHeaders<Options, Headers>]
+      ? [data?: Data, options?: WithHeaders<Options, Headers>]
+      : [data: Data, options?: WithHeaders<Options, Headers>]
+    : [data: Data, options: WithHeaders<Options, Headers>]
 
 /** The types of calls of one pattern. */
-interface CallType<Data, Headers, Value, Options, Errors = unknown> {
-  readonly data: Data
-  readonly args: Arguments<Data, Headers, Options>
+interface CallType<Data, Headers, Value, Options, By extends Way, Errors = unknown> {
+  readonly data: Input<Data, By>
+  readonly args: Arguments<Input<Data, By>, Headers, Options>
   /** The same for calls that have headers already, from `client.with({ headers })`. */
-  readonly eased: Arguments<Data, unknown, Options>
+  readonly eased: Arguments<Input<Data, By>, unknown, Options>
   readonly headers: Headers
-  readonly value: Value
+  readonly value: Arriving<Value>[By]
+  /** The value of the handler: behind a gateway it arrives in another form than here. */
+  readonly returned: Value
   readonly errors: Errors
 }
 
-/** The types of an event that is sent or published. */
-interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, EmitOptions> {
+/** The types of an event that is sent or published. Every store keeps events as JSON. */
+interface EventCallType<Data, Headers, By extends Way>
+  extends CallType<Data, Headers, void, EmitOptions, By> {
   readonly published: {
-    readonly args: Arguments<Data, Headers, PublishOptions>
-    readonly eased: Arguments<Data, unknown, PublishOptions>
+    readonly args: Arguments<Input<Data, 'json'>, Headers, PublishOptions>
+    readonly eased: Arguments<Input<Data, 'json'>, unknown, PublishOptions>
   }
 }
 
@@ -60,7 +81,7 @@ interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, Emi
  * The types of calls of all patterns of a service. This map is computed once, by pattern name. If the methods'
  * types named the service instead, the compiler would go through the whole service for each method.
  */
-type CallTypes<Types> = {
+type CallTypes<Types, By extends Way> = {
   readonly [Name in keyof Types]: Types[Name] extends MessageType<
     infer Data,
     infer Value,
@@ -68,14 +89,14 @@ type CallTypes<Types> = {
     infer Headers,
     infer Errors
   >
-    ? CallType<Data, Headers, Value, CallOptions, Errors>
+    ? CallType<Data, Headers, Value, CallOptions, By, Errors>
     : never
 }
 
 /** The types of all events of a service. */
-type Emits<Types> = {
+type Emits<Types, By extends Way> = {
   readonly [Name in keyof Types]: Types[Name] extends EventType<infer Data, infer Headers>
-    ? EventCallType<Data, Headers>
+    ? EventCallType<Data, Headers, By>
     : never
 }
 
@@ -175,18 +196,25 @@ export type ValueIn<Types, Name> = Types[Name & keyof Types] extends { readonly 
  * compiler would otherwise name an alias in declarations of users, who cannot import it.
  */
 export type DeclaredFailure<Types, Name> = Types[Name & keyof Types] extends { readonly errors: infer Errors }
-  ? FailuresOf<Errors>
+  ? ArrivingFailures<Errors>
   : never
+
+/** The errors as callers catch them. Whatever the codec, errors travel as JSON. */
+type ArrivingFailures<Errors> = {
+  [Code in keyof Errors & string]: Errors[Code] extends { readonly details: infer Details }
+    ? DeclaredError<Code, Arriving<Details>['json']>
+    : never
+}[keyof Errors & string]
 
 /**
  * The types that a client knows of its service. Each field is computed once. The interface has the service as its
- * only parameter, because the compiler goes through all parameters wherever it passes this type on.
+ * only large parameter, because the compiler goes through all parameters wherever it passes this type on.
  */
-export interface Knowledge<Service> {
-  readonly values: CallTypes<AnswersOf<Service>['values']>
-  readonly streams: CallTypes<AnswersOf<Service>['streams']>
-  readonly all: CallTypes<MessagesOf<Service>>
-  readonly events: Emits<EventsOf<Service>>
+export interface Knowledge<Service, By extends Way = 'json'> {
+  readonly values: CallTypes<AnswersOf<Service>['values'], By>
+  readonly streams: CallTypes<AnswersOf<Service>['streams'], By>
+  readonly all: CallTypes<MessagesOf<Service>, By>
+  readonly events: Emits<EventsOf<Service>, By>
   /** Only names, which the compiler can pass on at no cost. */
   readonly names: Names<Service>
   /** The sentences that the compiler shows if a method gets a pattern of another kind. */
@@ -266,7 +294,8 @@ export type MistakesIn<
 > = Service['types']['mistakes'][One]
 
 /** Clients and calls that know their service. */
-export interface Knows<Service> extends Knowing<Known<Hidden<Knowledge<Service>>>> {}
+export interface Knows<Service, Codec> extends Knowing<Known<Hidden<Knowledge<Service, WayOf<Codec>>>>> {}
 
 /** Calls that know their service, and have the headers that its handlers need. */
-export interface KnowsWithHeaders<Service> extends Knowing<KnownWithHeaders<Hidden<Knowledge<Service>>>> {}
+export interface KnowsWithHeaders<Service, Codec>
+  extends Knowing<KnownWithHeaders<Hidden<Knowledge<Service, WayOf<Codec>>>>> {}

@@ -2,6 +2,7 @@
 import type { Elysia } from 'elysia'
 import type { CallOf, CallsOf } from '../client/known.ts'
 import type { AnySchema, InputOf } from '../schema/schema-types.ts'
+import type { Arriving } from '../types/arriving.ts'
 import type { Empty } from '../types/scope.ts'
 import type { ErrorBody } from './error-response.ts'
 import type { At, MethodOf, ParamsOf, PathOf } from './route-types.ts'
@@ -34,7 +35,7 @@ type StatusIn<Type> = Type extends { readonly status: infer Status extends numbe
 /** The bodies of the declared errors. */
 type BodyOf<Errors> = {
   [Code in keyof Errors]: Errors[Code] extends { readonly details: infer Details }
-    ? DeclaredBody<Code, Details>
+    ? DeclaredBody<Code, Arriving<Details>['eden']>
     : never
 }[keyof Errors]
 
@@ -62,15 +63,15 @@ type ErrorsOf<Types, Given> = unknown extends Types
       : Empty
 
 /**
- * The value with which a pattern answers; `never` if these types do not have the pattern, `unknown` for a client
- * without types.
+ * The value with which a pattern answers, as Eden reads it; `never` if these types do not have the pattern, `unknown`
+ * for a client without types.
  */
 type ValueOf<Types, Given> = unknown extends Types
   ? unknown
   : [CallOf<Types, Given>] extends [never]
     ? never
-    : CallOf<Types, Given> extends { readonly value: infer Value }
-      ? Value
+    : CallOf<Types, Given> extends { readonly returned: infer Value }
+      ? Arriving<Value>['eden']
       : never
 
 type StreamOf<Types, Given> = unknown extends Types

@@ -43,6 +43,10 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
     },
     { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } }
   )
+  .message('dates.get', () => ({ at: new Date(0), left: new Map([[1, 2]]).size }))
+  .message('dates.watch', async function* () {
+    yield new Date(0)
+  })
   .event('placed', (_message: Message<{ id: string }>) => {})
 
 const routes = (client: ReturnType<typeof connect<typeof service>>) =>
@@ -58,6 +62,8 @@ const routes = (client: ReturnType<typeof connect<typeof service>>) =>
     'GET /ticks': { stream: 'ticks' },
     'POST /stock/:id': 'stock.take',
     'GET /stock': { stream: 'stock.watch' },
+    'GET /dates': 'dates.get',
+    'GET /dates/all': { stream: 'dates.watch' },
     'POST /orders/:id/placed': { emit: 'placed' }
   })
 
@@ -72,6 +78,18 @@ describe('a gateway for Eden', () => {
     const { data, error } = await api().users({ id: '1' }).get()
     expectTypeOf(data).toEqualTypeOf<{ id: string; name: string } | null>()
     assert.deepEqual([data, error], [{ id: '1', name: 'Ada' }, null])
+  })
+
+  it('gives dates as Eden reads them', async () => {
+    const { data } = await api().dates.get()
+    expectTypeOf(data).toEqualTypeOf<{ at: Date; left: number } | null>()
+    assert.deepEqual(data, { at: new Date(0), left: 1 })
+    const stream = await api().dates.all.get()
+    for await (const event of stream.data ?? []) {
+      if (event.event !== undefined) continue
+      expectTypeOf(event.data).toEqualTypeOf<Date>()
+      assert.deepEqual(event.data, new Date(0))
+    }
   })
 
   it('gives errors with their body', async () => {

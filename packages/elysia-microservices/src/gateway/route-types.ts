@@ -7,7 +7,9 @@ import type { ForwardOptions } from './call-options.ts'
 import type { Method } from './route-key.ts'
 
 /** A client, or a function that makes a client, which the app owns and closes when it stops. */
-export type GivenClient<Service> = Client<Service> | UntypedClient | (() => Client<Service> | UntypedClient)
+export type GivenClient<Service> = AnyClient<Service> | (() => AnyClient<Service>)
+
+type AnyClient<Service> = Client<Service> | Client<Service, 'msgpack'> | UntypedClient
 
 /** The path of a key. */
 export type PathOf<Key> = Key extends `${Method} ${infer Path extends `/${string}`}` ? Path : never

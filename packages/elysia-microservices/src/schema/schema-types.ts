@@ -24,10 +24,11 @@ interface ReadonlySchema extends Marked<ReturnType<typeof t.Readonly>, 'Readonly
 type OrMissing<Schema, Type> = Schema extends OptionalSchema ? Type | undefined : Type
 
 /**
- * The form of a value that a type describes: `encoded` is the form that is sent, `decoded` the form after decoding.
- * The two differ wherever the schema has a `t.Transform`, at any depth.
+ * The form of a value that a type describes: `sent` are all forms that a caller may send, `decoded` is the form after
+ * decoding, and `encoded` the form of an answer. They differ wherever the schema has a `t.Transform` or a `t.Date`, at
+ * any depth.
  */
-type Side = 'encoded' | 'decoded'
+type Side = 'sent' | 'decoded' | 'encoded'
 
 /**
  * The type of a schema's values. For an object TypeBox's own `Static` makes eight types, one for each way to mark a
@@ -44,7 +45,7 @@ type TypeOn<Schema extends TSchema, On extends Side> = Schema extends {
       : ReadonlyObjectOn<Schema['static'], Properties, On>
   : On extends 'decoded'
     ? Schema['static']
-    : Encoded<Schema>
+    : Encoded<Schema, On>
 
 type ReadonlyKeys<Properties> = {
   [Key in keyof Properties]: Properties[Key] extends ReadonlySchema ? Key : never
@@ -76,14 +77,22 @@ type OptionOn<Option, On extends Side> = Option extends TSchema ? TypeOn<Option,
 type Flat<Type> = Type extends infer All ? { [Key in keyof All]: All[Key] } : never
 
 /** The type before decoding, for schemas that are not objects. */
-type Encoded<Schema extends TSchema> =
+type Encoded<Schema extends TSchema, On extends Side> =
   Schema extends TTransform<infer Input, infer _Output>
-    ? TypeOn<Input, 'encoded'>
+    ? TypeOn<Input, On>
     : Schema extends { readonly type: 'array'; readonly items: infer Items extends TSchema }
-      ? TypeOn<Items, 'encoded'>[]
+      ? TypeOn<Items, On>[]
       : Schema extends { readonly anyOf: readonly (infer Option)[] }
-        ? OptionOn<Option, 'encoded'>
-        : Schema['static']
+        ? OptionOn<Option, On>
+        : Schema extends { readonly type: 'date' }
+          ? DateOn[On & keyof DateOn]
+          : Schema['static']
+
+/** `t.Date` reads texts and milliseconds, too, and writes texts. */
+interface DateOn {
+  readonly sent: Date | string | number
+  readonly encoded: string
+}
 
 type StandardSide<Schema, Side extends 'input' | 'output'> = Schema extends {
   readonly '~standard': { readonly types?: infer Types }
@@ -95,7 +104,7 @@ type StandardSide<Schema, Side extends 'input' | 'output'> = Schema extends {
 
 /** The type of the data or headers that callers send, by their schema. */
 export type InputOf<Schema> = Schema extends TSchema
-  ? OrMissing<Schema, TypeOn<Schema, 'encoded'>>
+  ? OrMissing<Schema, TypeOn<Schema, 'sent'>>
   : StandardSide<Schema, 'input'>
 
 /** The type of the data or headers that the handler gets, by their schema. */
@@ -110,4 +119,6 @@ export type OutputOf<Schema> = Schema extends TSchema
 export type ReturnOf<Schema> = Schema extends TSchema ? OutputOf<Schema> : InputOf<Schema>
 
 /** The type of the response that the caller gets, by its schema. */
-export type AnswerOf<Schema> = Schema extends TSchema ? InputOf<Schema> : OutputOf<Schema>
+export type AnswerOf<Schema> = Schema extends TSchema
+  ? OrMissing<Schema, TypeOn<Schema, 'encoded'>>
+  : OutputOf<Schema>

@@ -5,7 +5,9 @@
 
 export type {
   AnyMiddleware,
+  Carrying,
   Handle,
+  MemoryTransport,
   MiddlewareMessage,
   PeerCertificate,
   ResultEnd,
@@ -20,6 +22,7 @@ export type { HandlerPattern, PatternParams, Patterns } from '../router/handler-
 export type { ErrorDeclaration, ErrorDeclarations } from '../schema/declared-errors.ts'
 export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
 export type { StandardSchema } from '../schema/standard-schema.ts'
+export type { Arriving, NotCarried, Sending, WayOf } from './arriving.ts'
 export type {
   AnswersOf,
   EventsOf,

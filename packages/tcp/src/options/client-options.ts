@@ -32,7 +32,7 @@ import { CLIENT_TLS_NAMES, checkClientTls, type Source } from './security-option
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
 
 /** Options of a TCP client. A key whose value is `undefined` has its default. */
-export interface TcpClientOptions extends PlaceOptions, ResilienceOptions {
+export interface TcpClientOptions<Codec extends CodecName = CodecName> extends PlaceOptions, ResilienceOptions {
   /** The protocol: `'rsocket'`, or `'nest'` for the wire of NestJS 12. Default: `'rsocket'`. */
   readonly protocol?: 'rsocket' | 'nest' | undefined
   /**
@@ -48,7 +48,7 @@ export interface TcpClientOptions extends PlaceOptions, ResilienceOptions {
    */
   readonly credentials?: Credentials | AskCredentials | undefined
   /** Codec of the data; Nest's wire has only `'json'`. Default: `'json'`. */
-  readonly codec?: CodecName | undefined
+  readonly codec?: Codec | undefined
   /** Limits of each connection. */
   readonly limits?: ClientLimits | undefined
   /** Options for RSocket only. */

@@ -20,6 +20,11 @@ registerCodec('bytes', bytesCodec.mimeType, () => bytesCodec)
 /** The name of a codec, or its MIME type. */
 export type CodecName = 'json' | 'msgpack' | 'bytes' | `${string}/${string}`
 
+/** Carries the codec of a transport's clients in its type. Has no value at run time. */
+export interface Carrying<Codec extends CodecName> {
+  readonly '~codec'?: Codec
+}
+
 /** Registers a codec under its short name and its MIME type. */
 export function registerCodec(name: string, mimeType: string, open: CodecFactory): void {
   SHORT_NAMES.set(name, mimeType)

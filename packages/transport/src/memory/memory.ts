@@ -2,7 +2,7 @@
  * The transport inside one process, for tests of services without ports. Values are encoded and decoded nevertheless,
  * so that a value which no wire can carry fails here, too.
  */
-import { type CodecName, codecsInWords, hasCodec, mimeTypeOfCodec } from '../codec/codecs.ts'
+import { type Carrying, type CodecName, codecsInWords, hasCodec, mimeTypeOfCodec } from '../codec/codecs.ts'
 import { type Clock, systemClock } from '../durable/clock.ts'
 import { OptionError } from '../errors/index.ts'
 import { withDefaults } from '../options.ts'
@@ -13,15 +13,18 @@ import { MemoryServer } from './server.ts'
 import { MemoryStoreClient, MemoryStoreServer } from './store-ends.ts'
 
 /** Options of `memory()`. */
-export interface MemoryOptions {
+export interface MemoryOptions<Codec extends CodecName = CodecName> {
   /** The codec of the data: `'json'`, `'msgpack'`, `'bytes'` or a MIME type. Default: `'json'`. */
-  readonly codec?: CodecName | undefined
+  readonly codec?: Codec | undefined
   /**
    * The clock for the retries of durable events: a `ManualClock` in tests that do not want to wait. Default: the
    * system's clock.
    */
   readonly clock?: Clock | undefined
 }
+
+/** The transport inside one process. */
+export interface MemoryTransport<Codec extends CodecName = 'json'> extends StoringTransport, Carrying<Codec> {}
 
 /** A function, so that pages, which have no such transport, leave the traits out. */
 const traitsOfMemory = (): StoringTraits => ({
@@ -49,7 +52,9 @@ const traitsOfMemory = (): StoringTraits => ({
  * console.log(await connect<typeof service>({ transport }).request('ping')) // pong
  * ```
  */
-export function memory(options?: MemoryOptions): StoringTransport {
+export function memory<const Codec extends CodecName = 'json'>(
+  options?: MemoryOptions<Codec>
+): MemoryTransport<Codec> {
   const { codec, clock } = withDefaults('options', options, {
     codec: 'json' as CodecName,
     clock: systemClock

@@ -34,7 +34,7 @@ import { type NewWebSocket, ownWebSocket } from './web-socket.ts'
 export type WrapCaller = (caller: Caller) => Caller
 
 /** Options of a client over WebSocket. */
-export interface WebSocketClientOptions {
+export interface WebSocketClientOptions<Codec extends CodecName = 'json'> {
   /** The address of the server; in a page it may be a path. Default: `'/rsocket'` on the page's own host. */
   readonly url?: string | URL | undefined
   /**
@@ -55,7 +55,7 @@ export interface WebSocketClientOptions {
   /** Milliseconds within which a connection must be made. Default: 10,000. */
   readonly connectTimeout?: number | undefined
   /** Codec of the data. Codecs other than `'json'` and `'bytes'` must be imported. Default: `'json'`. */
-  readonly codec?: CodecName | undefined
+  readonly codec?: Codec | undefined
   /**
    * Whether a lost connection is resumed, without losing or repeating a message, if the server allows it. Default:
    * true, for 60 s.
@@ -94,17 +94,22 @@ const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
 type NotInPages = 'send' | 'with' | 'close' | typeof Symbol.asyncDispose
 
 /** A client with the types of a service's patterns, or of those that a door exposes. */
-export type WebClientOf<Service, Door = undefined> = Omit<
-  Client<Door extends undefined ? Service : Behind<Service, Door>>,
+export type WebClientOf<Service, Door = undefined, Codec extends CodecName = 'json'> = Omit<
+  Client<Door extends undefined ? Service : Behind<Service, Door>, Codec>,
   NotInPages
 > &
   Closing & {
     /** Calls with headers, a timeout or a signal, which then need not be passed with each call. */
-    with(defaults: CallDefaults): WebCallsTo<Door extends undefined ? Service : Behind<Service, Door>>
+    with(
+      defaults: CallDefaults
+    ): WebCallsTo<Door extends undefined ? Service : Behind<Service, Door>, Codec>
   }
 /** The calls of a client with options of their own: what `client.with()` returns. */
-export type WebCallsTo<Service> = Omit<CallsTo<Service>, NotInPages> & {
-  with(defaults: CallDefaults): WebCallsTo<Service>
+export type WebCallsTo<Service, Codec extends CodecName = 'json'> = Omit<
+  CallsTo<Service, Codec>,
+  NotInPages
+> & {
+  with(defaults: CallDefaults): WebCallsTo<Service, Codec>
 }
 /** A client for any service. */
 export type UntypedWebClient = Omit<UntypedClient, NotInPages> & Closing & Pick<UntypedWebCalls, 'with'>
@@ -130,11 +135,20 @@ interface Closing {
  * for await (const price of client.stream<number>('shop.prices', items)) console.log(price)
  * ```
  */
-export function connect(options?: WebSocketClientOptions): UntypedWebClient
+export function connect(options?: WebSocketClientOptions<CodecName>): UntypedWebClient
 export function connect<Service, Door = undefined>(
   options?: WebSocketClientOptions
 ): WebClientOf<Service, Door>
-export function connect(options?: WebSocketClientOptions): object {
+export function connect<Service, Door = undefined>(
+  options: WebSocketClientOptions<'msgpack'>
+): WebClientOf<Service, Door, 'msgpack'>
+export function connect<Service, Door = undefined>(
+  options: WebSocketClientOptions<'bytes'>
+): WebClientOf<Service, Door, 'bytes'>
+export function connect<Service, Door = undefined>(
+  options: WebSocketClientOptions<CodecName>
+): WebClientOf<Service, Door, CodecName>
+export function connect(options?: WebSocketClientOptions<CodecName>): object {
   const { wrap, onStatus, ...init } = checked(options)
   return forUsers(new WebSocketClient({ ...init, responder: undefined }, contextOf(init)), onStatus, wrap)
 }
@@ -156,7 +170,7 @@ export function contextOf({
 }
 
 /** Checks the options, and fills in defaults. @throws {OptionError} an option is invalid */
-export function checked(options: WebSocketClientOptions | undefined) {
+export function checked(options: WebSocketClientOptions<CodecName> | undefined) {
   const {
     url,
     credentials,

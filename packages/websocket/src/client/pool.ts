@@ -12,6 +12,7 @@ import {
   type Resolver,
   resilienceOptions
 } from '@elysia-microservices/rsocket/pool'
+import type { CodecName } from '@elysia-microservices/transport/kit'
 import { LONGEST_FRAME } from '../wire/messages.ts'
 import { linkOptions } from './client.ts'
 import {
@@ -28,7 +29,9 @@ import { Link } from './link.ts'
 type Urls = string | URL | readonly (string | URL)[]
 
 /** Options of a client of several servers. */
-export interface PoolOptions extends Omit<WebSocketClientOptions, 'url'>, Omit<ResilienceOptions, 'url'> {
+export interface PoolOptions<Codec extends CodecName = 'json'>
+  extends Omit<WebSocketClientOptions<Codec>, 'url'>,
+    Omit<ResilienceOptions, 'url'> {
   /**
    * Where the servers are, one or several, such as `'wss://eu.shop.example/rsocket'`. A function returns the list, and is
    * called again every `resolveInterval`. Each address gets a connection.
@@ -50,9 +53,18 @@ export interface PoolOptions extends Omit<WebSocketClientOptions, 'url'>, Omit<R
  * console.log(await client.request('shop.items'))
  * ```
  */
-export function connect(options: PoolOptions): UntypedWebClient
+export function connect(options: PoolOptions<CodecName>): UntypedWebClient
 export function connect<Service, Door = undefined>(options: PoolOptions): WebClientOf<Service, Door>
-export function connect(options: PoolOptions): object {
+export function connect<Service, Door = undefined>(
+  options: PoolOptions<'msgpack'>
+): WebClientOf<Service, Door, 'msgpack'>
+export function connect<Service, Door = undefined>(
+  options: PoolOptions<'bytes'>
+): WebClientOf<Service, Door, 'bytes'>
+export function connect<Service, Door = undefined>(
+  options: PoolOptions<CodecName>
+): WebClientOf<Service, Door, CodecName>
+export function connect(options: PoolOptions<CodecName>): object {
   const {
     url,
     connections = RESILIENCE_DEFAULTS.connections,

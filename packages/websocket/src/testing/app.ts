@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { CodecName } from '@elysia-microservices/transport'
 import { node } from '@elysiajs/node'
 import { type AnyElysia, Elysia } from 'elysia'
 import { WebSocket } from 'ws'
@@ -66,9 +67,11 @@ export type Disposable<Client> = Client & AsyncDisposable
 /** Makes a client of an app. */
 export function clientOf<Service>(
   { url }: { readonly url: string },
-  options: WebSocketClientOptions = {}
+  options: WebSocketClientOptions<CodecName> = {}
 ): Disposable<WebClientOf<Service>> {
-  const client = connect<Service>({ url, WebSocket: type, logger: { error() {}, warn() {} }, ...options })
+  const all = { url, WebSocket: type, logger: { error() {}, warn() {} }, ...options }
+  // The answers of these tests are the same with every codec.
+  const client = connect<Service>(all as WebSocketClientOptions)
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() })
 }
 
