@@ -1,11 +1,21 @@
 /**
  * Every TypeScript version that users may have, with the strictest settings, compiles all code that users copy, and
- * writes its declarations.
+ * writes its declarations. It compiles our assertions of types, too, with the packages as users have them: a compiler
+ * may take all code and still see other types.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { codeBlocks, DOCUMENTS } from '../docs/markdown.ts'
@@ -15,12 +25,21 @@ const run = promisify(execFile)
 const folder = join(testsFolder, 'dist', `compilers-${process.pid}`)
 
 /** Further TypeScript versions, which are only installed for this test. */
-const OTHERS = ['5.6.3', '5.9.3', '6.0.3']
+const OTHERS = ['5.6.3', '5.7.3', '5.8.3', '5.9.3', '6.0.3']
 const RESOLUTIONS = {
   nodenext: { module: 'nodenext' },
   bundler: { module: 'esnext', moduleResolution: 'bundler' }
 }
 const EXAMPLES = ['dependency-injection', 'durable-events', 'migrate-from-nest', 'shop', 'small']
+
+/** The tests of the package whose assertions are about types. */
+const ASSERTIONS = [
+  'client/client-types.test.ts',
+  'gateway/gateway-types.test.ts',
+  'types/arriving.test.ts',
+  'types/errors.test.ts',
+  'types/needs.slow.test.ts'
+]
 
 const OPTIONS = {
   target: 'es2023',
@@ -57,7 +76,18 @@ function writeSources(): string[] {
         writeFileSync(join(place, name), `${code}\nexport {}\n`)
       }
   }
+  for (const file of ASSERTIONS) {
+    const place = join(folder, 'assertions', file)
+    mkdirSync(dirname(place), { recursive: true })
+    const code = readFileSync(join(rootFolder, 'packages/elysia-microservices/src', file), 'utf8')
+    const byPackage = code.replaceAll(/from '(\.[^']*)'/g, (_, path: string) => {
+      const entry = join(dirname(file), path).replace(/(^|\/)index\.ts$|\.ts$/, '')
+      return `from '${join('elysia-microservices', entry)}'`
+    })
+    writeFileSync(place, byPackage)
+  }
   return [
+    ...sourcesIn(join(folder, 'assertions')),
     ...sourcesIn(join(folder, 'template')),
     ...sourcesIn(join(folder, 'docs')),
     ...EXAMPLES.flatMap((example) => sourcesIn(join(rootFolder, 'examples', example)))

@@ -44,11 +44,15 @@ type Opaque =
   | WeakSet<never>
   | WeakRef<never>
 
-/** MessagePack refuses errors. A plain object may have some of the members that every error has, but not all. */
-type RefusedError<Type, By> = By extends 'msgpack' ? (keyof Error extends keyof Type ? Type : never) : never
+/** The names that all errors have: a plain object may have some of them, but not all. */
+type OfErrors<Type> = string extends keyof Type
+  ? never
+  : keyof Error extends keyof Type
+    ? keyof Error
+    : never
 
-/** JSON carries only what an error has besides them. */
-type OfErrors<Type> = keyof Error extends keyof Type ? keyof Error : never
+/** JSON carries the other members of an error; MessagePack refuses it. */
+type RefusedError<Type, By> = By extends 'msgpack' ? ([OfErrors<Type>] extends [never] ? never : Type) : never
 
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false
 

@@ -11,12 +11,17 @@ export interface ErrorType<Details = unknown, Status = unknown> {
   readonly status: Status
 }
 
-/** The schema of the details in a declaration. */
+/**
+ * The schema of the details in a declaration. It is read by its key: up to TypeScript 5 a declaration with a further
+ * property does not extend `{ details: … }`, because it counts as a literal with a property too many.
+ */
 type DetailsSchema<Declared> = Declared extends AnySchema
   ? Declared
-  : Declared extends { readonly details: infer Schema extends AnySchema }
+  : At<Declared, 'details'> extends infer Schema extends AnySchema
     ? Schema
     : undefined
+
+type At<Type, Key> = Key extends keyof Type ? Type[Key] : undefined
 
 /** The type of the details that a handler passes. */
 type GivenDetails<Declared> =
@@ -33,7 +38,7 @@ type ErrorTypeOf<Declared> = ErrorType<
       ? AnswerOf<Schema>
       : undefined
     : never,
-  Declared extends { readonly status: infer Status extends number } ? Status : undefined
+  At<Declared, 'status'> extends infer Status extends number ? Status : undefined
 >
 
 /**

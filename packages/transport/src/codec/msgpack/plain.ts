@@ -21,7 +21,7 @@ registerExtensions(packr)
 
 /**
  * The codec of `application/x-msgpack`: objects are sent as maps, bytes as bin, dates as timestamps. A 64-bit integer
- * is read as a number if the number is exact, else as a bigint. Bytes are read as a `Buffer`.
+ * is read as a number if the number is exact, else as a bigint. Bytes are read as a `Uint8Array`, on Node as a `Buffer`.
  */
 export const msgpackCodec: Codec = {
   mimeType: MIME_TYPE,
