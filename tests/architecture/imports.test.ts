@@ -117,7 +117,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['service'],
     ['client'],
     ['gateway'],
-    ['index.ts', 'describe.ts', 'kit.ts', 'nest.ts', 'tcp.ts', 'testing.ts', 'program.ts']
+    ['index.ts', 'describe.ts', 'errors.ts', 'kit.ts', 'nest.ts', 'tcp.ts', 'testing.ts', 'program.ts']
   ]
 }
 

@@ -63,7 +63,10 @@ const plain = fc.oneof(
   constant('"a" | 1', () => 'a')
 )
 const special = fc.oneof(
-  typed('Date', fc.integer({ min: 0, max: 99 }).map((time) => new Date(time))),
+  typed(
+    'Date',
+    fc.integer({ min: 0, max: 99 }).map((time) => new Date(time))
+  ),
   typed('bigint', fc.bigInt({ min: -9n, max: 9n })),
   constant('Uint8Array', () => new Uint8Array([1, 2])),
   constant('Buffer', () => Buffer.from([3])),
@@ -107,7 +110,9 @@ const { any } = fc.letrec<{ any: Typed }>((tie) => {
         type: `[${one.type}, ${other.type}]`,
         value: [one.value, other.value]
       })),
-      fc.tuple(inner, plain).map(([one, other]) => ({ type: `${one.type} | ${other.type}`, value: one.value })),
+      fc
+        .tuple(inner, plain)
+        .map(([one, other]) => ({ type: `${one.type} | ${other.type}`, value: one.value })),
       inner.map(({ type, value }) => ({ type: `(${type} | undefined)[]`, value: [value, undefined] })),
       inner.map(({ type, value }) => ({ type: `Record<string, ${type}>`, value: { k: value } })),
       inner.map(({ type, value }) => ({ type: `Map<string, ${type}>`, value: new Map([['k', value]]) })),
@@ -119,7 +124,8 @@ const { any } = fc.letrec<{ any: Typed }>((tie) => {
 /** A value as the text of a program. */
 function literal(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`
-  if (typeof value !== 'object' || value === null) return value === undefined ? 'undefined' : JSON.stringify(value)
+  if (typeof value !== 'object' || value === null)
+    return value === undefined ? 'undefined' : JSON.stringify(value)
   if (value instanceof Date) return `new Date(${value.getTime()})`
   if (value instanceof Uint8Array) return `new Uint8Array([${[...value].join()}])`
   if (value instanceof Map)

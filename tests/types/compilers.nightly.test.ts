@@ -84,7 +84,7 @@ function writeSources(): string[] {
       const entry = join(dirname(file), path).replace(/(^|\/)index\.ts$|\.ts$/, '')
       return `from '${join('elysia-microservices', entry)}'`
     })
-    writeFileSync(place, byPackage)
+    writeFileSync(place.replace('.test.ts', '.ts'), byPackage)
   }
   return [
     ...sourcesIn(join(folder, 'assertions')),

@@ -17,6 +17,8 @@ import { listen, newApp } from '../support/http-app.ts'
  * compressed.
  */
 const MOST_BYTES = 24.5 * 1024
+/** The most bytes of `isError`, minified and compressed. */
+const MOST_OF_ERRORS = 1_024
 const POLICY = "default-src 'self'"
 
 interface Seen {
@@ -28,6 +30,15 @@ describe('the client of a page', () => {
     const client = `export { connect } from '@elysia-microservices/websocket/client'`
     const { length } = gzipSync(bundled(client, '--minify'), { level: 9 })
     assert.ok(length <= MOST_BYTES, String(length))
+  })
+
+  it('is not needed for errors: their entry has no transport, and is small', () => {
+    const page = `import { isError } from 'elysia-microservices/errors'
+export const isSoldOut = (error) => isError(error, 'SOLD_OUT')`
+    const { length } = gzipSync(bundled(page, '--minify'), { level: 9 })
+    assert.ok(length <= MOST_OF_ERRORS, String(length))
+    const all = gzipSync(bundled(`export * from 'elysia-microservices/errors'`, '--minify'), { level: 9 })
+    assert.ok(all.length <= 3 * MOST_OF_ERRORS, String(all.length))
   })
 
   if (!isMissing('the client of a page', chromiumMissing()))

@@ -1,6 +1,6 @@
 /** The text that the page shows about an order. This file uses nothing of a browser, so tests can call it. */
-import { isError } from '@elysia-microservices/transport'
 import type { treaty } from '@elysiajs/eden'
+import { isError } from 'elysia-microservices/errors'
 import type { App } from '../services/gateway.ts'
 import type { Order } from '../services/orders.ts'
 

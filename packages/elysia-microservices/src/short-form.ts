@@ -9,7 +9,12 @@ import {
   tcp
 } from '@elysia-microservices/tcp'
 import { shortForm as shortFormOfTcp } from '@elysia-microservices/tcp/kit'
-import { type CodecName, nearest, OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
+import {
+  type CodecName,
+  nearest,
+  OptionError,
+  type TransportStats
+} from '@elysia-microservices/transport/kit'
 import { NEST_OPTION_NAMES } from '@elysia-microservices/transport/nest'
 
 /** The value of the option `transport` in the short form; TCP's options are then given beside it. */

@@ -23,11 +23,11 @@ import type {
 import type { WayOf } from '../types/arriving.ts'
 import type { EventsOf, MessagesOf } from '../types/carried.ts'
 import type { CALLS } from '../types/carrying.ts'
+import type { AsName } from '../types/pattern.ts'
 import type { ColdObservable } from './cold-observable.ts'
 import type {
   AnyKnown,
   ArgumentsIn,
-  AsName,
   CallsIn,
   DeclaredFailure,
   Knowing,
@@ -199,7 +199,10 @@ interface TypedSafePublish {
  * The calls of a client with options of their own: what `client.with()` returns. The compiler does not demand headers
  * that a schema of the handler needs, because they may come from `with({ headers })` or from `forward`.
  */
-export interface CallsTo<Service, Codec extends CodecName = 'json'> extends TypedCalls, TypedSend, KnowsWithHeaders<Service, Codec> {
+export interface CallsTo<Service, Codec extends CodecName = 'json'>
+  extends TypedCalls,
+    TypedSend,
+    KnowsWithHeaders<Service, Codec> {
   /** Calls without try and catch, which resolve to `{ data, error }`. */
   readonly safe: TypedSafe & KnowsWithHeaders<Service, Codec>
   /** Calls with further options. @throws {OptionError} an option is invalid */
@@ -207,13 +210,19 @@ export interface CallsTo<Service, Codec extends CodecName = 'json'> extends Type
 }
 
 /** As {@link CallsTo}, of a client whose transport stores events. */
-export interface StoringCallsTo<Service, Codec extends CodecName = 'json'> extends CallsTo<Service, Codec>, TypedPublish {
+export interface StoringCallsTo<Service, Codec extends CodecName = 'json'>
+  extends CallsTo<Service, Codec>,
+    TypedPublish {
   readonly safe: TypedSafe & TypedSafePublish & KnowsWithHeaders<Service, Codec>
   with(defaults: CallDefaults): StoringCallsTo<Service, Codec>
 }
 
 /** A client with the types of a service's patterns. */
-export interface Client<Service, Codec extends CodecName = 'json'> extends TypedCalls, TypedSend, Connected, Knows<Service, Codec> {
+export interface Client<Service, Codec extends CodecName = 'json'>
+  extends TypedCalls,
+    TypedSend,
+    Connected,
+    Knows<Service, Codec> {
   /** Calls without try and catch, which resolve to `{ data, error }`. */
   readonly safe: TypedSafe & Knows<Service, Codec>
   /**
@@ -237,7 +246,10 @@ export interface Client<Service, Codec extends CodecName = 'json'> extends Typed
 }
 
 /** As {@link Client}, with a transport that stores events: with `publish` and `group`. */
-export interface StoringClient<Service, Codec extends CodecName = 'json'> extends Client<Service, Codec>, Storing, TypedPublish {
+export interface StoringClient<Service, Codec extends CodecName = 'json'>
+  extends Client<Service, Codec>,
+    Storing,
+    TypedPublish {
   readonly safe: TypedSafe & TypedSafePublish & Knows<Service, Codec>
   with(defaults: CallDefaults): StoringCallsTo<Service, Codec>
 }

@@ -12,7 +12,7 @@ import type { Observable } from 'rxjs'
 import type { Arriving, Sending, WayOf } from '../types/arriving.ts'
 import type { AnswersOf, EventsOf, MessagesOf, UnexposedOf } from '../types/carried.ts'
 import type { KNOWN } from '../types/carrying.ts'
-import type { ObjectName, ObjectOf } from '../types/pattern.ts'
+import type { AsName, AsPattern } from '../types/pattern.ts'
 import type { EventType, MessageType } from '../types/service.ts'
 
 /** The ways in which values may travel between a client and its service. */
@@ -22,12 +22,11 @@ type Way = keyof Arriving<unknown>
  * The data that a caller may pass. If the handler takes an async iterable, the caller may pass any kind of stream
  * of the same values.
  */
-type Input<Data, By extends Way> =
-  [Extract<Data, AsyncIterable<unknown>>] extends [never]
-    ? Sending<Data>[Sends<By>]
-    : Data extends AsyncIterable<infer Value>
-      ? StreamOf<Sending<Value>[Sends<By>]>
-      : Sending<Data>[Sends<By>]
+type Input<Data, By extends Way> = [Extract<Data, AsyncIterable<unknown>>] extends [never]
+  ? Sending<Data>[Sends<By>]
+  : Data extends AsyncIterable<infer Value>
+    ? StreamOf<Sending<Value>[Sends<By>]>
+    : Sending<Data>[Sends<By>]
 
 /** If one of several codecs is used, callers may send only what JSON carries. */
 type Sends<By> = 'json' extends By ? 'json' : By
@@ -100,9 +99,6 @@ type Emits<Types, By extends Way> = {
     : never
 }
 
-/** A pattern as a name in the type of a service, or as the object of which the name is the text. */
-export type AsPattern<Name> = Name | ObjectOf<Name>
-
 /** The option of a client that depends on the type of its service, behind a short type for editors. */
 export interface RepeatingOptions<All = unknown> {
   /**
@@ -157,9 +153,6 @@ export type Named<Given, Names, Mistakes> = [Given] extends [AsPattern<Names>]
       ? 'The type has no such patterns; patterns of controller classes need a contract: connect<Contract>()'
       : AsPattern<Names>
     : SentenceFor<Given, Mistakes>
-
-/** The name of the pattern that a caller passes. */
-export type AsName<Given> = Given extends object ? ObjectName<Given> : Given
 
 /** The types of calls of the pattern that a caller passes. */
 export type CallOf<Types, Given> = Types[AsName<Given> & keyof Types]

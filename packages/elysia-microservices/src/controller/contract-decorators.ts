@@ -5,6 +5,7 @@ import type { TSchema } from 'elysia'
 import type { StandardSchema } from '../schema/standard-schema.ts'
 import type { ContractAnswers, ContractEvents } from '../types/contract.ts'
 import type { ErrorsIn, FailuresOf } from '../types/errors.ts'
+import type { AsName, AsPattern } from '../types/pattern.ts'
 import type { AnyStream, StreamOf, ValueOf } from '../types/service.ts'
 import { type EventExtras, EventPattern, MessagePattern } from './decorators.ts'
 
@@ -67,19 +68,23 @@ type Answering<Method> = Method extends (...args: never[]) => infer Result
     : ValueOf<Result> | Promise<ValueOf<Result>>
   : never
 
+/** The contract's method of a pattern, which is a name or the object of which the name is the text. */
+type MethodOf<Contract, Given> = Contract[AsName<Given> & keyof Contract]
+
 /** The decorators of a contract. */
 export interface ContractDecorators<Contract> {
   /** Makes the method answer requests of a pattern; the method returns what the contract says. */
   MessagePattern<
-    const Name extends keyof Contract &
-      (keyof ContractAnswers<Contract>['values'] | keyof ContractAnswers<Contract>['streams'])
+    const Given extends AsPattern<
+      keyof ContractAnswers<Contract>['values'] | keyof ContractAnswers<Contract>['streams']
+    >
   >(
-    pattern: Name & Pattern,
-    ...extras: Extras<ErrorsOfMethod<Contract[Name]>>
-  ): For<(...args: never[]) => Returns<Contract[Name]>>
+    pattern: Given & Pattern,
+    ...extras: Extras<ErrorsOfMethod<MethodOf<Contract, Given>>>
+  ): For<(...args: never[]) => Returns<MethodOf<Contract, Given>>>
   /** Makes the method handle events of a pattern. */
-  EventPattern<const Name extends keyof ContractEvents<Contract>>(
-    pattern: Name & Pattern,
+  EventPattern<const Given extends AsPattern<keyof ContractEvents<Contract>>>(
+    pattern: Given & Pattern,
     extras?: EventExtras
   ): For<(...args: never[]) => unknown>
   /** Makes an error of the contract. A method throws or returns this error. */

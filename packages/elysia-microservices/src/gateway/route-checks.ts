@@ -1,7 +1,8 @@
 /** Types by which the compiler checks a gateway's routes, with a sentence for each mistake. */
 import type { Pattern } from '@elysia-microservices/transport/kit'
-import type { AsPattern, CallOf, CallsOf } from '../client/known.ts'
+import type { CallOf, CallsOf } from '../client/known.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
+import type { AsPattern } from '../types/pattern.ts'
 import type { DEFAULTS } from './call-options.ts'
 import type { FitsByDefault } from './route-fit.ts'
 import type { At, ContextAt, PathOf, RouteBase, RouteSchemas } from './route-types.ts'

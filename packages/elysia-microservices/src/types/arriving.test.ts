@@ -172,7 +172,9 @@ describe('what arrives of a handler’s result', () => {
 
   it('is only the own members of an error by JSON, and nothing by MessagePack', async () => {
     expectTypeOf(json.request('error')).toEqualTypeOf<Promise<{ why: { readonly left: 3 } }>>()
-    expectTypeOf(() => packed.request('error')).returns.resolves.toEqualTypeOf<{ why: NotCarried<'msgpack'> }>()
+    expectTypeOf(() => packed.request('error')).returns.resolves.toEqualTypeOf<{
+      why: NotCarried<'msgpack'>
+    }>()
     await gives(json.request('error'), { why: { left: 3 } })
     await refused(packed.request('error'))
   })
@@ -280,7 +282,9 @@ describe('what a caller may send', () => {
   it('is nothing by JSON for a schema of dates that reads no text', async () => {
     // @ts-expect-error the schema refuses the text that arrives
     expectTypeOf(() => json.request('takes z.date', EPOCH)).toBeFunction()
-    await assert.rejects(connect({ transport: transports.json }).request('takes z.date', EPOCH), { code: 'VALIDATION' })
+    await assert.rejects(connect({ transport: transports.json }).request('takes z.date', EPOCH), {
+      code: 'VALIDATION'
+    })
     assert.equal(await packed.request('takes z.date', EPOCH), true)
   })
 
@@ -315,7 +319,9 @@ describe('the codec of a client', () => {
     const one = (codec: 'json' | 'msgpack') => connect<Service>({ codec }).request('date')
     expectTypeOf(one).returns.toEqualTypeOf<Promise<string | Date>>()
     // @ts-expect-error JSON delivers no Date
-    expectTypeOf((codec: 'json' | 'msgpack') => connect<Service>({ codec }).emit('dated', EPOCH)).toBeFunction()
+    expectTypeOf((codec: 'json' | 'msgpack') =>
+      connect<Service>({ codec }).emit('dated', EPOCH)
+    ).toBeFunction()
   })
 
   it('of bytes carries nothing else', () => {

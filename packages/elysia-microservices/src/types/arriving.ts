@@ -45,11 +45,7 @@ type Opaque =
   | WeakRef<never>
 
 /** The names that all errors have: a plain object may have some of them, but not all. */
-type OfErrors<Type> = string extends keyof Type
-  ? never
-  : keyof Error extends keyof Type
-    ? keyof Error
-    : never
+type OfErrors<Type> = string extends keyof Type ? never : keyof Error extends keyof Type ? keyof Error : never
 
 /** JSON carries the other members of an error; MessagePack refuses it. */
 type RefusedError<Type, By> = By extends 'msgpack' ? ([OfErrors<Type>] extends [never] ? never : Type) : never
@@ -165,7 +161,12 @@ type Fitting<One, All, By extends Way> = [Changed<One, By, 'compared'>] extends 
     : One extends Kept[By] | { toJSON(...args: never[]): unknown }
       ? never
       : One extends readonly unknown[]
-        ? { [Index in keyof One]: Sendable<By extends 'msgpack' ? One[Index] : Exclude<One[Index], undefined>, By> }
+        ? {
+            [Index in keyof One]: Sendable<
+              By extends 'msgpack' ? One[Index] : Exclude<One[Index], undefined>,
+              By
+            >
+          }
         : One extends ReadonlyMap<infer Key, infer Value>
           ? ReadonlyMap<Sendable<Key, By>, Sendable<Value, By>>
           : One extends ReadonlySet<infer Value>

@@ -21,6 +21,13 @@ type DetailsSchema<Declared> = Declared extends AnySchema
     ? Schema
     : undefined
 
+/** The status in a declaration. A schema may have any key. */
+type StatusIn<Declared> = Declared extends AnySchema
+  ? undefined
+  : At<Declared, 'status'> extends infer Status extends number
+    ? Status
+    : undefined
+
 type At<Type, Key> = Key extends keyof Type ? Type[Key] : undefined
 
 /** The type of the details that a handler passes. */
@@ -38,7 +45,7 @@ type ErrorTypeOf<Declared> = ErrorType<
       ? AnswerOf<Schema>
       : undefined
     : never,
-  At<Declared, 'status'> extends infer Status extends number ? Status : undefined
+  StatusIn<Declared>
 >
 
 /**

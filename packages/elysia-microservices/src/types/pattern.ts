@@ -68,7 +68,13 @@ type Pair<One, Key extends string> = Key extends keyof One
   : never
 
 /** The object that a canonical text describes; `never` for a name that is not such a text. */
-export type ObjectOf<Name> = Name extends `{${infer Body}}` ? Flat<Parsed<Body>> : never
+type ObjectOf<Name> = Name extends `{${infer Body}}` ? Flat<Parsed<Body>> : never
+
+/** A pattern as a name in the type of a service, or as the object of which the name is the text. */
+export type AsPattern<Name> = Name | ObjectOf<Name>
+
+/** The name of a pattern. */
+export type AsName<Given> = Given extends object ? ObjectName<Given> : Given
 
 type Parsed<Body extends string> = Body extends `"${infer Key}":"${infer Value}","${infer Rest}`
   ? { readonly [K in Key]: Value } & Parsed<`"${Rest}`>

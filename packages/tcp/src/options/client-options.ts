@@ -32,7 +32,9 @@ import { CLIENT_TLS_NAMES, checkClientTls, type Source } from './security-option
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
 
 /** Options of a TCP client. A key whose value is `undefined` has its default. */
-export interface TcpClientOptions<Codec extends CodecName = CodecName> extends PlaceOptions, ResilienceOptions {
+export interface TcpClientOptions<Codec extends CodecName = CodecName>
+  extends PlaceOptions,
+    ResilienceOptions {
   /** The protocol: `'rsocket'`, or `'nest'` for the wire of NestJS 12. Default: `'rsocket'`. */
   readonly protocol?: 'rsocket' | 'nest' | undefined
   /**

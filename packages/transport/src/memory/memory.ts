@@ -24,7 +24,9 @@ export interface MemoryOptions<Codec extends CodecName = CodecName> {
 }
 
 /** The transport inside one process. */
-export interface MemoryTransport<Codec extends CodecName = 'json'> extends StoringTransport, Carrying<Codec> {}
+export interface MemoryTransport<Codec extends CodecName = 'json'>
+  extends StoringTransport,
+    Carrying<Codec> {}
 
 /** A function, so that pages, which have no such transport, leave the traits out. */
 const traitsOfMemory = (): StoringTraits => ({
