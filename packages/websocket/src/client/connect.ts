@@ -100,9 +100,7 @@ export type WebClientOf<Service, Door = undefined, Codec extends CodecName = 'js
 > &
   Closing & {
     /** Calls with headers, a timeout or a signal, which then need not be passed with each call. */
-    with(
-      defaults: CallDefaults
-    ): WebCallsTo<Door extends undefined ? Service : Behind<Service, Door>, Codec>
+    with(defaults: CallDefaults): WebCallsTo<Door extends undefined ? Service : Behind<Service, Door>, Codec>
   }
 /** The calls of a client with options of their own: what `client.with()` returns. */
 export type WebCallsTo<Service, Codec extends CodecName = 'json'> = Omit<
