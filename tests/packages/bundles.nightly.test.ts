@@ -34,7 +34,7 @@ await client.close()
 await service.stop()
 `
 
-/** What each command of the page makes, and how it is started. */
+/** The files that the commands of the page make, and how they are started. */
 const STARTED = {
   'app.mjs': (file: string) => [process.versions.bun ? 'node' : process.execPath, file],
   'app.js': (file: string) => [bun, file],

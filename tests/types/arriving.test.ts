@@ -175,7 +175,7 @@ describe('random types', { timeout: 120_000 }, () => {
       join(folder, 'program.ts'),
       `import type { Arriving, Sending } from ${JSON.stringify(types)}
 ${CLASSES}
-/** What a handler gets: if the compiler lets callers send such a value, it is what the handler expects. */
+/** If the compiler lets callers send a value of a type, the handler gets this type; else it may get anything. */
 type Got<T, By extends 'json' | 'msgpack'> = [T] extends [Sending<T>[By]] ? T : unknown
 ${all.map(({ type }, index) => `type T${index} = ${type}`).join('\n')}
 ${lines.join('\n')}

@@ -1,6 +1,6 @@
 /**
- * What the compiler says arrives: each cell of the tables in docs/types.md, as a type and at run time. A wrong type does
- * not compile.
+ * The types that arrive: each cell of the tables in docs/types.md, as a type and at run time. A wrong type does not
+ * compile.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * What arrives of a value at the other end, by the codec that carries it. `docs/types.md` has the table, and
- * `docs/protocol.md` what codecs do at run time.
+ * The type that a value has at the other end, by the codec that carries it. `docs/types.md` has the table;
+ * `docs/protocol.md` says what codecs do at run time.
  */
 /** How values travel. `eden`: as JSON through a gateway to Eden's `treaty`, which reads the texts of dates as dates. */
 type Way = 'json' | 'msgpack' | 'eden'
@@ -53,7 +53,7 @@ type RefusedError<Type, By> = By extends 'msgpack' ? ([OfErrors<Type>] extends [
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false
 
 /**
- * What arrives of a value. A type that arrives unchanged stays what it is, so editors show its name. So do those types
+ * The type that arrives. A type that arrives unchanged stays what it is, so editors show its name. So do those types
  * inside another one that do.
  */
 type Arrives<Type, By extends Way> = [Type] extends [Plain]
@@ -116,7 +116,7 @@ type Item<Type, By extends Way, For> = By extends 'msgpack'
       ? Inside<Exclude<Type, undefined>, By, For> | null
       : Inside<Type, By, For>
 
-/** What a caller gets of a handler's value, by the way in which it travels. */
+/** The forms in which a caller gets a handler's value, by the way in which it travels. */
 export interface Arriving<Type> {
   readonly json: Arrives<Type, 'json'>
   readonly msgpack: Arrives<Type, 'msgpack'>
@@ -135,8 +135,8 @@ type Bytes<Type> = unknown extends Type
     : Extract<Type, Uint8Array | undefined>
 
 /**
- * What a caller may send, so that the handler gets data of the type that it expects. A value that arrives as another type
- * is refused, unless the handler takes that type, too.
+ * The values that a caller may send, so that the handler gets data of the type that it expects. A value that arrives as
+ * another type is refused, unless the handler takes that type, too.
  */
 export interface Sending<Type> {
   readonly json: Sendable<Type, 'json'>
