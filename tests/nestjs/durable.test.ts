@@ -152,16 +152,31 @@ describe('a Nest application with durable events', () => {
     await app.close()
   })
 
-  it('is refused if an event is to recur, which this strategy does not do', async () => {
-    @Controller()
-    class Daily {
-      @EventPattern('daily', { durable: { every: { cron: '0 6 * * *' } } })
-      daily(_data: unknown): void {}
+  it('recurs by its rule, with a store beside the transport, too', async () => {
+    for (const isBeside of [false, true]) {
+      const came: string[] = []
+      @Controller()
+      class Daily {
+        @EventPattern('daily', { durable: { every: { cron: '0 6 * * *', timeZone: 'UTC' } } })
+        daily(@Payload() { due }: { due: string }): void {
+          came.push(due.slice(5, 16))
+        }
+      }
+      const clock = new ManualClock(Date.UTC(2026, 0, 1))
+      const events = memory({ clock })
+      const strategy = new MicroserviceServer({
+        name: 'reports',
+        ...(isBeside ? { port: 0, store: events } : { transport: events })
+      })
+      const module = { module: class {}, controllers: [Daily] }
+      const app = await NestFactory.createMicroservice(module, { strategy, logger: false })
+      await app.listen()
+      await clock.advance(2 * 86_400_000)
+      assert.deepEqual(came, ['01-01T06:00', '01-02T06:00'])
+      await app.close()
+      await clock.advance(86_400_000)
+      assert.equal(came.length, 2)
     }
-    const strategy = new MicroserviceServer({ name: 'reports', transport: memory() })
-    const module = { module: class {}, controllers: [Daily] }
-    const app = await NestFactory.createMicroservice(module, { strategy, logger: false, abortOnError: false })
-    await assert.rejects(app.listen(), /cannot recur in a Nest application/)
   })
 
   it('is refused if the handler of a request is to be durable', async () => {

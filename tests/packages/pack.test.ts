@@ -423,8 +423,7 @@ describe('the bundled entry points', () => {
   it('of the client work without Elysia and TypeBox, which a program that only calls services may leave out', () => {
     const names = importedBy(join(rootFolder, 'packages/elysia-microservices/lib/client/index.js'))
     const others = new Set(names.filter((name) => !name.startsWith('@elysia-microservices/')))
-    // croner is imported where an event recurs.
-    assert.deepEqual([...others].sort(), ['croner', 'node:async_hooks', 'rxjs'])
+    assert.deepEqual([...others].sort(), ['node:async_hooks', 'rxjs'])
   })
 
   for (const name of PACKAGES) {

@@ -20,13 +20,7 @@ import type { MessageHandler } from '@nestjs/microservices'
 export function durableOf({ extras }: MessageHandler): DurableSettings | undefined {
   const { durable } = Object(extras) as { readonly durable?: DurableOptions | boolean }
   if (durable === undefined || durable === false) return undefined
-  const settings = durableSettings(durable, 'durable')
-  if (settings.every !== undefined)
-    throw new OptionError(
-      'durable.every',
-      'An event cannot recur in a Nest application: give its controller to a service, microservice({ controllers })'
-    )
-  return settings
+  return durableSettings(durable, 'durable')
 }
 
 /**

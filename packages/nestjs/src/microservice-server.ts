@@ -15,7 +15,9 @@ import {
   loggerOf,
   OptionError,
   PatternNotFoundError,
+  type Recurring,
   type Route,
+  recurringOf,
   routeMatches,
   type ServerTransport,
   tracedReceived,
@@ -74,15 +76,13 @@ export class MicroserviceServer
   protected override readonly logger = new Logger(MicroserviceServer.name)
   readonly #servers: readonly ServerTransport[]
   /** The store beside the transports, and its part of the server; `undefined`: there is none. */
-  readonly #storing:
-    | {
-        readonly store: EventStore
-        readonly server: ServerTransport
-        readonly logger: ReturnType<typeof loggerOf>
-      }
-    | undefined
+  readonly #storing: { readonly store: EventStore; readonly server: ServerTransport } | undefined
+  /** Returns the recurring events of handlers. */
+  readonly #recurringOf: (dispatcher: Dispatcher) => Recurring | undefined
   /** The durable handlers, while the server listens, if a store beside the transports has their events. */
   #kept: Kept | undefined
+  /** The recurring events, while the server listens. */
+  #recurring: Recurring | undefined
   readonly #name: string | undefined
   readonly #group: string | undefined
   /** Answers questions of `elysia-microservices dev`; without that command it is not used. */
@@ -112,7 +112,7 @@ export class MicroserviceServer
     this.#log = logger
     const context = { name, group, version: undefined, logger }
     const servers = transports.map((transport) => transport.server(context))
-    this.#storing = store && { store, server: store.server(context), logger }
+    this.#storing = store && { store, server: store.server(context) }
     this.#servers = this.#storing === undefined ? servers : [...servers, this.#storing.server]
     this.transportId = nestTransportOf(this.#servers[0]?.name ?? 'tcp') ?? Transport.TCP
     const withWildcards = transports.filter(({ traits }) => traits.wildcards)
@@ -121,6 +121,8 @@ export class MicroserviceServer
     this.#drain = drain
     this.#name = name
     this.#group = group ?? name
+    const recurring = { transports, store, name, group: this.#group, logger }
+    this.#recurringOf = (dispatcher) => recurringOf(dispatcher, recurring)
     this.#description = isInDevelopment() ? new Description(name) : undefined
   }
 
@@ -225,7 +227,7 @@ export class MicroserviceServer
     if (started !== true) return
     this.#isListening = false
     await Promise.all(this.#servers.map((server) => server.stop({ drain: this.#drain })))
-    await this.#kept?.close()
+    await this.#closeStores()
     this._status$.next('disconnected')
     this.#listeners.emit('close')
   }
@@ -236,23 +238,31 @@ export class MicroserviceServer
     try {
       checkDurable(dispatcher, this.#servers)
       checkGroups(dispatcher, this.#group)
-      for (const [server, own] of this.#dispatchers(dispatcher)) {
+      const recurring = this.#recurringOf(dispatcher)
+      this.#recurring = recurring
+      for (const [server, own] of this.#dispatchers(recurring?.around(dispatcher) ?? dispatcher)) {
         await server.start(wrapDispatcher(dispatcherFor(server, own), tracedReceived([])))
         started.push(server)
       }
+      await recurring?.start()
       this.#isListening = true
     } catch (error) {
-      await Promise.all(started.map((server) => server.stop({ drain: 0 })))
+      await Promise.all([...started.map((server) => server.stop({ drain: 0 })), this.#closeStores()])
       throw error
     }
+  }
+
+  /** Closes the connections by which the service itself stores events. */
+  async #closeStores(): Promise<void> {
+    await Promise.all([this.#kept?.close(), this.#recurring?.close()])
   }
 
   /** The dispatcher of each server. The store is started first, so that it has the groups of what arrives. */
   #dispatchers(all: Dispatcher): readonly (readonly [ServerTransport, Dispatcher])[] {
     const storing = this.#storing
     if (storing === undefined) return this.#servers.map((server) => [server, all])
-    const { store, server, logger } = storing
-    const kept = new Kept(store, all, this.#group, { logger, name: this.#name })
+    const { store, server } = storing
+    const kept = new Kept(store, all, this.#group, { logger: this.#log, name: this.#name })
     this.#kept = kept
     const others = this.#servers.filter((one) => one !== server)
     return [[server, kept.ofStore], ...others.map((one) => [one, kept.ofTransport(all)] as const)]

@@ -74,6 +74,7 @@ export {
 } from './development-trace.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
 export { ageOf } from './durable/clock.ts'
+export { nextTime } from './durable/cron.ts'
 export {
   type ChangedDeadLetter,
   changeDeadLetters,
@@ -105,11 +106,10 @@ export {
   VIA_PLAIN,
   viaOf
 } from './durable/published.ts'
-export { Recurring } from './durable/recurring.ts'
+export { type Recurring, recurringOf } from './durable/recurring.ts'
 export {
   checkScheduleName,
   dropPlanned,
-  type NextTime,
   ownerOf,
   planNext,
   prefixOf,

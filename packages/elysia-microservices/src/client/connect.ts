@@ -60,7 +60,6 @@ import {
   wrapCaller,
   wrapPublish
 } from '@elysia-microservices/transport/kit'
-import { nextTime } from '../service/cron.ts'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
 import { followMessages, messageInHand } from '../service/handled-message.ts'
 import { type ShortClientOptions, shortForm, strayOption } from '../short-form.ts'
@@ -368,7 +367,7 @@ class TransportClient extends Calls implements UntypedStoringClient {
     const store = this.#futureStore
     const planned = { ...schedule, every, dataOf: () => data }
     await dropPlanned(store, planned, prefixOf(planned))
-    return planNext(store, planned, nextTime, this.#clock.now())
+    return planNext(store, planned, this.#clock.now())
   }
 
   async unschedule(id: string, pattern: Pattern): Promise<boolean> {

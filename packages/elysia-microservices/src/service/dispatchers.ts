@@ -4,16 +4,14 @@ import {
   checkGroups,
   type Dispatcher,
   dispatcherFor,
-  durableRoutes,
   type EventStore,
   Kept,
   type Logger,
-  Recurring,
+  type Recurring,
+  recurringOf,
   type ServerTransport,
-  type StoringTransport,
   type Transport
 } from '@elysia-microservices/transport/kit'
-import { nextTime } from './cron.ts'
 import type { ServiceCore } from './service-core.ts'
 
 /** The settings of a service that decide who gets which messages. */
@@ -42,7 +40,7 @@ export class Dispatchers {
     const handlers = core.dispatcher(logger)
     this.#core = core
     this.#settings = { ...settings, group }
-    this.#recurring = recurringIn(handlers, this.#settings)
+    this.#recurring = recurringOf(handlers, { ...settings, group, store: storing?.store })
     this.#all = this.#recurring?.around(handlers) ?? handlers
     this.#kept =
       storing && new Kept(storing.store, core.ofStore(storing.store.name, this.#all), group, { logger, name })
@@ -76,20 +74,6 @@ export class Dispatchers {
   async close(): Promise<void> {
     await Promise.all([this.#kept?.close(), this.#recurring?.close()])
   }
-}
-
-/** The recurring events of a service. Without rules, events of clients' schedules may still come. */
-function recurringIn(
-  dispatcher: Dispatcher,
-  { transports, storing, logger, name, group }: DispatchSettings
-): Recurring | undefined {
-  const durable = durableRoutes(dispatcher)
-  const stores = transports.flatMap((transport) => (transport as Partial<StoringTransport>).store ?? [])
-  const store = storing?.store ?? stores.find(({ stores }) => stores.future) ?? stores[0]
-  // Without any store, the start is refused because a handler is durable.
-  if (store === undefined || durable.length === 0) return undefined
-  if (!store.stores.future && durable.every(({ durable: { every } }) => every === undefined)) return undefined
-  return new Recurring(store, dispatcher, group, { logger, name }, nextTime)
 }
 
 /**

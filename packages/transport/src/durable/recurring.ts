@@ -2,22 +2,14 @@
 import type { Dispatcher } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
 import type { IncomingMessage } from '../message.ts'
-import type { EventStore, StoreClient } from '../transport.ts'
+import type { EventStore, StoreClient, StoringTransport, Transport } from '../transport.ts'
 import { hasWildcards } from '../wildcards.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { noFuture } from './future.ts'
 import { contextOf, type StoringService } from './kept.ts'
 import { groupOf } from './options.ts'
 import { durableRoutes } from './published.ts'
-import {
-  dropPlanned,
-  type NextTime,
-  ownerOf,
-  planNext,
-  prefixOf,
-  readPlanned,
-  type Schedule
-} from './schedule.ts'
+import { dropPlanned, ownerOf, planNext, prefixOf, readPlanned, type Schedule } from './schedule.ts'
 
 /** The rule of a handler, for its group. */
 interface Rule extends Schedule {
@@ -43,12 +35,38 @@ function rulesOf(dispatcher: Pick<Dispatcher, 'routes'>, service: string | undef
   })
 }
 
+/** The settings of a service that its recurring events depend on. */
+export interface RecurringParts extends StoringService {
+  /** The group of handlers that name none. */
+  readonly group?: string | undefined
+  /** The store beside the transports. */
+  readonly store?: EventStore | undefined
+  readonly transports: readonly Transport[]
+}
+
+/**
+ * Returns the recurring events of a service, or `undefined` if none can come. Without a rule of its own, a service may
+ * get those of clients' schedules.
+ * @throws {OptionError} the store keeps no events until a time, or a rule is wrong
+ */
+export function recurringOf(
+  dispatcher: Pick<Dispatcher, 'routes'>,
+  { group, store: beside, transports, ...owner }: RecurringParts
+): Recurring | undefined {
+  const durable = durableRoutes(dispatcher)
+  const stores = transports.flatMap((transport) => (transport as Partial<StoringTransport>).store ?? [])
+  const store = beside ?? stores.find(({ stores }) => stores.future) ?? stores[0]
+  // Without any store, the start is refused because a handler is durable.
+  if (store === undefined || durable.length === 0) return undefined
+  if (!store.stores.future && durable.every(({ durable: { every } }) => every === undefined)) return undefined
+  return new Recurring(store, dispatcher, group, owner)
+}
+
 /** The recurring events of a service. */
 export class Recurring {
   readonly #rules: readonly Rule[]
   readonly #store: EventStore
   readonly #owner: StoringService
-  readonly #next: NextTime
   readonly #clock: Clock
   #client: StoreClient | undefined
 
@@ -60,14 +78,12 @@ export class Recurring {
     store: EventStore,
     dispatcher: Pick<Dispatcher, 'routes'>,
     service: string | undefined,
-    owner: StoringService,
-    next: NextTime
+    owner: StoringService
   ) {
     this.#rules = rulesOf(dispatcher, service)
     if (this.#rules.length > 0 && !store.stores.future) throw noFuture(store.name)
     this.#store = store
     this.#owner = owner
-    this.#next = next
     this.#clock = store.clock ?? systemClock
   }
 
@@ -107,7 +123,7 @@ export class Recurring {
   }
 
   async #plan(schedule: Schedule, after: number): Promise<void> {
-    await planNext(this.#opened, schedule, this.#next, after)
+    await planNext(this.#opened, schedule, after)
   }
 
   /** Closes the connection. Events that wait stay in the store. */

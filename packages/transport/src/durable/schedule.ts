@@ -5,12 +5,10 @@
 import type { MessageHeaders } from '../headers.ts'
 import { mustBe } from '../options.ts'
 import type { Pattern } from '../pattern.ts'
+import { nextTime } from './cron.ts'
 import { GROUPS } from './directed.ts'
 import type { Recurrence } from './options.ts'
 import type { DurableCaller } from './published.ts'
-
-/** Returns the first time of a rule after another time; `undefined`: there is none. */
-export type NextTime = (rule: Recurrence, after: Date) => Promise<Date | undefined>
 
 /** An event that recurs. */
 export interface Schedule {
@@ -77,11 +75,10 @@ export const checkScheduleName = /* @__PURE__ */ mustBe(
 export async function planNext(
   store: DurableCaller,
   schedule: Schedule,
-  next: NextTime,
   after: number
 ): Promise<Date | undefined> {
   const { pattern, every, key, headers, groups } = schedule
-  const at = await next(every, new Date(after))
+  const at = await nextTime(every, new Date(after))
   if (at === undefined) return undefined
   const due = at.toISOString()
   const id = `${prefixOf(schedule)}${due}`

@@ -1,11 +1,15 @@
 /** The times of cron expressions, by the package `croner`, which the user installs. */
-import { describe, type NextTime, OptionError, reasonOf } from '@elysia-microservices/transport/kit'
+
+import { reasonOf } from '../codec/uncarriable.ts'
+import { OptionError } from '../errors/index.ts'
+import { describe } from '../errors/microservice-error.ts'
+import type { Recurrence } from './options.ts'
 
 /**
- * Returns the next time of a rule. `croner` is loaded with the first one.
+ * Returns the first time of a rule after another time; `undefined`: there is none. `croner` is loaded with the first one.
  * @throws {OptionError} it is not installed, or the rule cannot be read
  */
-export const nextTime: NextTime = async ({ cron, timeZone }, after) => {
+export async function nextTime({ cron, timeZone }: Recurrence, after: Date): Promise<Date | undefined> {
   const { Cron } = await import('croner').catch((cause: unknown) => {
     throw new OptionError(
       'options.durable.every',
