@@ -20,6 +20,8 @@ export interface Billing {
   openBank(): void
   /** Publishes events that fail while the bank is closed. */
   settle(...ids: string[]): Promise<void>
+  /** Publishes an event that comes in an hour. */
+  settleLater(id: string): Promise<void>
   /** Ends the service `rates`, which only the console calls. */
   endRates(): Promise<void>
   startRates(version: string): Promise<void>
@@ -83,6 +85,9 @@ export async function startBilling(options: Partial<ConsoleOptions> = {}): Promi
       const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
       for (const id of ids)
         await client.publish('payments.settled', { order: id, note: HOSTILE }, { id, key: id, headers })
+    },
+    async settleLater(id) {
+      await client.publish('payments.settled', { order: id, note: HOSTILE }, { id, delay: 3_600_000 })
     },
     call: () => ratesClient.request('rates.of', 1),
     endRates: () => rates.stop(),

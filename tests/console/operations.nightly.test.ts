@@ -85,6 +85,27 @@ function register(): void {
     assert.deepEqual(billing.done, [])
   })
 
+  it('shows what waits for its time, delivers one now by keyboard, and cancels another', async () => {
+    await open('events/memory/~later')
+    billing.openBank()
+    await billing.settleLater('1')
+    await billing.settleLater('2')
+    await letters().nth(1).waitFor()
+    const first = letters().first()
+    assert.match((await first.locator('.reason').textContent()) ?? '', /, in (1 h|59 min)$/)
+    assert.equal(await page.locator('img').count(), 0)
+    await isUsable(page)
+    await first.getByRole('button', { name: 'Deliver now' }).focus()
+    await page.keyboard.press('Enter')
+    await until('the event is handled', () => billing.done.length === 1)
+    await page.getByText('1 comes now').waitFor()
+    await letters().first().getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Cancel permanently' }).click()
+    await page.getByText('2 is cancelled').waitFor()
+    await until('the list is empty', async () => (await letters().count()) === 0)
+    assert.deepEqual(billing.done, ['1'])
+  })
+
   it('changes nothing if it is read-only', async () => {
     await open('events/memory/billing', { try: false })
     await billing.settle('1')

@@ -35,7 +35,6 @@ function lettersOf(client: CheckedClient, group: string): DeadLetters {
 
 function shown(letter: DeadLetter): DeadLetterView {
   const { position, pattern, id, key, reason, attempts, headers, data, publishedAt, diedAt, leftOut } = letter
-  const text = jsonText(data)
   const traceId = traceIdOf(fieldsOf(headers)['traceparent'])
   return {
     position: shortText(position),
@@ -44,13 +43,18 @@ function shown(letter: DeadLetter): DeadLetterView {
     ...(key !== undefined && { key: shortText(key) }),
     reason: shortText(reason),
     attempts,
-    data: text.slice(0, MAX_DATA),
-    cut: Math.max(0, text.length - MAX_DATA),
+    ...dataShown(data),
     ...(traceId !== undefined && { traceId }),
     publishedAt: publishedAt.getTime(),
     diedAt: diedAt.getTime(),
     leftOut: (leftOut ?? []).slice(0, 20).map((each) => shortText(each, 100))
   }
+}
+
+/** Data as JSON text, and the number of characters that were left out. */
+export function dataShown(data: unknown): { readonly data: string; readonly cut: number } {
+  const text = jsonText(data)
+  return { data: text.slice(0, MAX_DATA), cut: Math.max(0, text.length - MAX_DATA) }
 }
 
 /** The trace to which an event belongs, if its headers name a trace. */

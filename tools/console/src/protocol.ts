@@ -195,7 +195,37 @@ export interface Topics {
 /** Durable events: the groups that handle them, and the outboxes in which they wait. */
 export interface EventsView {
   readonly groups: readonly GroupView[]
+  /** The stores in which events wait for their time. */
+  readonly stores: readonly StoreView[]
   readonly outboxes: readonly OutboxOf[]
+}
+
+/** A store that keeps events until their time comes. */
+export interface StoreView {
+  /** The name of the transport or store. */
+  readonly engine: string
+  /** A service whose client is used to reach it. */
+  readonly service: string
+}
+
+/** Events that wait for their time, the soonest first. */
+export interface WaitingEventsView {
+  readonly events: readonly WaitingEventView[]
+  readonly hasMore: boolean
+}
+
+/** An event that waits for its time. */
+export interface WaitingEventView {
+  readonly pattern: string
+  readonly id: string
+  readonly key?: string
+  /** Its time, in milliseconds since 1970. */
+  readonly at: number
+  /** The rule of an event that recurs, in words. */
+  readonly rule?: string
+  /** The data as JSON text. `cut` is the number of characters that were left out. */
+  readonly data: string
+  readonly cut: number
 }
 
 /** A group of handlers that share durable events, combined over all its processes. */

@@ -4,13 +4,16 @@ import { fieldsOf } from '../bounds.ts'
 import { type CheckedClient, stores } from '../clients.ts'
 import { changeLetters, listDeadLetters, MAX_LETTERS } from '../dead-letters.ts'
 import { groupsOf, LastSamples } from '../groups.ts'
-import type { EventsView, GroupView, OutboxOf, Overview, Sample } from '../protocol.ts'
+import type { EventsView, GroupView, OutboxOf, Overview, Sample, StoreView } from '../protocol.ts'
+import { changeWaiting, futureOf, listWaiting } from '../waiting.ts'
 import type { Source, SourceContext } from './source.ts'
 
 /** Milliseconds after which dead letters are counted again, even if no process has reported another one. */
 const COUNT_AGAIN = 30_000
 /** Largest number of groups whose dead letters are counted. */
 const MAX_COUNTED = 100
+/** Largest number of stores whose events that wait are shown. */
+const MAX_STORES = 20
 /** Largest number of outboxes that are shown. */
 const MAX_OUTBOXES = 200
 
@@ -56,6 +59,7 @@ export class Events implements Source<'events'> {
     for (const group of groups.slice(0, MAX_COUNTED)) void this.#count(group)
     this.#latest = {
       groups: groups.map((group) => this.#withCount(group)),
+      stores: this.#storesOf(groups),
       outboxes: told
         .flatMap(({ view, sample }) =>
           sample.outboxes.map(
@@ -71,12 +75,34 @@ export class Events implements Source<'events'> {
     this.#tell()
   }
 
+  /** The stores of groups that keep events until their time, each once. */
+  #storesOf(groups: readonly GroupView[]): StoreView[] {
+    const stores = new Map<string, StoreView>()
+    for (const { engine, service } of groups)
+      if (!stores.has(engine) && futureOf(this.#clients().get(service)) !== undefined)
+        stores.set(engine, { engine, service })
+    return [...stores.values()].slice(0, MAX_STORES)
+  }
+
   /**
-   * Lists dead letters, redrives or discards them: `{ action, service, group, positions }`.
+   * Lists dead letters, redrives or discards them: `{ action, service, group, positions }`. Lists events that wait for
+   * their time (`{ action: 'waiting', service }`), cancels one or delivers it at once: `{ action, service, pattern, id }`.
    * @throws {TypeError} the request is invalid or not allowed
    */
   async ask(question: unknown): Promise<unknown> {
-    const { action, service, group, positions } = fieldsOf(question)
+    const { action, service, group, positions, pattern, id } = fieldsOf(question)
+    if (action === 'waiting' || action === 'cancel' || action === 'fire') {
+      const future = typeof service === 'string' ? futureOf(this.#clients().get(service)) : undefined
+      if (future === undefined)
+        throw new TypeError(
+          'The request needs the text service, of a service whose store keeps events until a time'
+        )
+      if (action === 'waiting') return listWaiting(future)
+      if (typeof pattern !== 'string' || typeof id !== 'string')
+        throw new TypeError('The request needs the texts pattern and id')
+      this.#mayChange()
+      return { done: await changeWaiting(future, action, pattern, id, this.#logger) }
+    }
     if (typeof group !== 'string' || typeof service !== 'string')
       throw new TypeError('The request needs the texts service and group')
     const client = this.#clients().get(service)
@@ -88,11 +114,16 @@ export class Events implements Source<'events'> {
     if (action === 'list') return listDeadLetters(client, group)
     if (action !== 'redrive' && action !== 'discard')
       throw new TypeError('action must be list, redrive or discard')
+    this.#mayChange()
+    return { done: await this.#change(client, action, group, positions) }
+  }
+
+  /** @throws {TypeError} the console is read-only */
+  #mayChange(): void {
     if (!this.#canTry)
       throw new TypeError(
         'The console is read-only: the option try of consolePage() allows calls and changes'
       )
-    return { done: await this.#change(client, action, group, positions) }
   }
 
   async #change(

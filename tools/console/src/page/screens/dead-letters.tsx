@@ -1,9 +1,10 @@
 /** The dead letters of a group, which can be read, redriven and discarded. */
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { DeadLettersView, DeadLetterView, GroupView } from '../../protocol.ts'
 import { ago, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
 import { ask } from '../server.ts'
+import { Confirmed } from './confirmed.tsx'
 
 type Action = 'redrive' | 'discard'
 
@@ -154,60 +155,5 @@ function Letter(props: {
         </div>
       )}
     </li>
-  )
-}
-
-/** A button that asks for confirmation, because discarding cannot be undone. */
-function Confirmed(props: {
-  readonly label: string
-  readonly question: string
-  readonly isBusy: boolean
-  readonly act: () => void
-}) {
-  const { label, question, isBusy, act } = props
-  const [isAsking, setAsking] = useState(false)
-  const [first, keep] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)]
-  const isKept = useRef(false)
-  // The focus moves before the next key press. It does not move to the button that discards, because a key that is
-  // held down would press that button.
-  useLayoutEffect(() => {
-    if (isAsking) keep.current?.focus()
-    else if (isKept.current) first.current?.focus()
-    isKept.current = false
-  }, [isAsking])
-  const keepIt = () => {
-    isKept.current = true
-    setAsking(false)
-  }
-  if (!isAsking)
-    return (
-      <button type="button" ref={first} aria-disabled={isBusy} onClick={() => setAsking(true)}>
-        {label}
-      </button>
-    )
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset has a look of its own
-    <span
-      class="confirm"
-      role="group"
-      aria-label={question}
-      onKeyDown={({ key }) => {
-        if (key === 'Escape') keepIt()
-      }}
-    >
-      <button
-        type="button"
-        class="danger"
-        onClick={() => {
-          setAsking(false)
-          act()
-        }}
-      >
-        {label} permanently
-      </button>
-      <button type="button" ref={keep} onClick={keepIt}>
-        Keep
-      </button>
-    </span>
   )
 }

@@ -1,9 +1,10 @@
 /** Durable events: the events for which groups wait, and dead letters. */
-import type { EventsView, GroupHandler, GroupView, OutboxOf } from '../../protocol.ts'
+import type { EventsView, GroupHandler, GroupView, OutboxOf, StoreView } from '../../protocol.ts'
 import { duration, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
 import { DeadLetters } from './dead-letters.tsx'
 import type { Screen, ScreenProps } from './screen.ts'
+import { Waiting } from './waiting.tsx'
 
 export const events: Screen = {
   id: 'events',
@@ -12,12 +13,14 @@ export const events: Screen = {
   count: ({ topics }) => (topics.events?.groups ?? []).reduce((sum, { dead = 0 }) => sum + dead, 0)
 }
 
-const NONE: EventsView = { groups: [], outboxes: [] }
+const NONE: EventsView = { groups: [], stores: [], outboxes: [] }
+/** In the address, in place of a group, whose name it cannot be. */
+const LATER = '~later'
 /** Largest number of groups that are shown at the same time. */
 const MAX_GROUPS = 200
 
 function Events({ shown: { topics }, overview: { canTry }, path: [engine, group] }: ScreenProps) {
-  const { groups, outboxes } = topics.events ?? NONE
+  const { groups, stores, outboxes } = topics.events ?? NONE
   const opened = groups.find((each) => each.engine === engine && each.group === group)
   return (
     <main>
@@ -57,6 +60,21 @@ function Events({ shown: { topics }, overview: { canTry }, path: [engine, group]
           {groups.length > MAX_GROUPS && (
             <p class="hint">{whole(groups.length - MAX_GROUPS)} more groups are not shown.</p>
           )}
+        </section>
+      )}
+      {stores.length > 0 && (
+        <section aria-labelledby="later">
+          <h3 id="later">Later</h3>
+          <div class="groups">
+            {stores.map((store) => (
+              <Store
+                key={store.engine}
+                store={store}
+                isOpen={store.engine === engine && group === LATER}
+                canTry={canTry}
+              />
+            ))}
+          </div>
         </section>
       )}
     </main>
@@ -141,6 +159,23 @@ function Group(props: { readonly group: GroupView; readonly isOpen: boolean; rea
         )}
         {isOpen && dead !== undefined && <DeadLetters group={view} count={dead} canTry={canTry} />}
       </div>
+    </div>
+  )
+}
+
+function Store(props: { readonly store: StoreView; readonly isOpen: boolean; readonly canTry: boolean }) {
+  const { store, isOpen, canTry } = props
+  const { engine } = store
+  return (
+    <div class="card group letters">
+      <a
+        class="disclosure"
+        aria-expanded={isOpen}
+        href={isOpen ? hrefOf('events') : hrefOf('events', engine, LATER)}
+      >
+        Events that wait for their time, or recur, in {engine}
+      </a>
+      {isOpen && <Waiting store={store} canTry={canTry} />}
     </div>
   )
 }

@@ -1,0 +1,129 @@
+/** The events that wait for their time in a store: they can be read, cancelled, and delivered at once. */
+import { useEffect, useState } from 'preact/hooks'
+import type { StoreView, WaitingEventsView, WaitingEventView } from '../../protocol.ts'
+import { duration, whole } from '../format.ts'
+import { ask } from '../server.ts'
+import { Confirmed } from './confirmed.tsx'
+
+/** Milliseconds between two readings of the list. */
+const AGAIN = 5_000
+
+type Action = 'cancel' | 'fire'
+
+export function Waiting({ store, canTry }: { readonly store: StoreView; readonly canTry: boolean }) {
+  const { service } = store
+  const [listed, setListed] = useState<WaitingEventsView | undefined>()
+  const [said, say] = useState('')
+  const [wrong, setWrong] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const [round, setRound] = useState(0)
+  const again = () => setRound((before) => before + 1)
+  useEffect(() => {
+    const left = new AbortController()
+    const timer = setTimeout(again, AGAIN)
+    ask<WaitingEventsView>('events', { action: 'waiting', service }, left.signal).then(
+      (all) => {
+        setListed(all)
+        setWrong('')
+      },
+      (error: Error) => {
+        if (!left.signal.aborted) setWrong(error.message)
+      }
+    )
+    return () => {
+      clearTimeout(timer)
+      left.abort()
+    }
+  }, [service, round])
+
+  const change = async (action: Action, { pattern, id }: WaitingEventView) => {
+    // A second click while an action runs is ignored.
+    if (isBusy) return
+    setBusy(true)
+    try {
+      const { done } = await ask<{ readonly done: number }>('events', { action, service, pattern, id })
+      const words = action === 'cancel' ? 'is cancelled' : 'comes now'
+      say(`${id} ${done === 1 ? words : 'was not waiting any more'}`)
+    } catch (error) {
+      setWrong((error as Error).message)
+    } finally {
+      setBusy(false)
+      again()
+    }
+  }
+  const { events = [], hasMore = false } = listed ?? {}
+  return (
+    <div class="opened">
+      <p class="hint" role="status">
+        {said !== '' ? said : listed === undefined ? 'Reading…' : events.length === 0 ? 'None waits' : ''}
+      </p>
+      {wrong !== '' && (
+        <p class="problem" role="alert">
+          {wrong}
+        </p>
+      )}
+      <ul class="list">
+        {events.map((event) => (
+          <Event
+            key={`${event.pattern} ${event.id}`}
+            event={event}
+            isBusy={isBusy}
+            change={canTry ? (action) => void change(action, event) : undefined}
+          />
+        ))}
+      </ul>
+      {hasMore && <p class="hint">The soonest 100 are shown; there are more.</p>}
+    </div>
+  )
+}
+
+function Event(props: {
+  readonly event: WaitingEventView
+  readonly isBusy: boolean
+  readonly change: ((action: Action) => void) | undefined
+}) {
+  const { event, isBusy, change } = props
+  const { pattern, id, key, at, rule, data, cut } = event
+  const left = at - Date.now()
+  return (
+    <li class="letter">
+      <p class="reason">
+        {new Date(at).toLocaleString('en', { hourCycle: 'h23' })}, {left > 0 ? `in ${duration(left)}` : 'now'}
+      </p>
+      <p class="hint">
+        <code>{pattern}</code>, id <code>{id}</code>
+        {key !== undefined && (
+          <>
+            , key <code>{key}</code>
+          </>
+        )}
+        {rule !== undefined && (
+          <>
+            ; recurs: <bdi>{rule}</bdi>
+          </>
+        )}
+      </p>
+      <details>
+        <summary>Data</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
+        <section class="text" tabIndex={0} aria-label={`Data of ${id}`}>
+          <pre>{data}</pre>
+          {cut > 0 && <span class="hint">{whole(cut)} more characters</span>}
+        </section>
+      </details>
+      {change !== undefined && (
+        <div class="actions">
+          <button type="button" aria-disabled={isBusy} onClick={() => change('fire')}>
+            Deliver now
+          </button>
+          <Confirmed
+            label="Cancel"
+            question={`Cancel the event ${id}?`}
+            isBusy={isBusy}
+            act={() => change('cancel')}
+          />
+        </div>
+      )}
+    </li>
+  )
+}
