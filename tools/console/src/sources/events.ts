@@ -39,7 +39,7 @@ export class Events implements Source<'events'> {
   #latest: EventsView | undefined
   #tell = () => {}
 
-  constructor({ clients, canTry, logger }: SourceContext) {
+  constructor({ clients, canTry, logger }: Pick<SourceContext, 'clients' | 'canTry' | 'logger'>) {
     this.#clients = clients
     this.#canTry = canTry
     this.#logger = logger
