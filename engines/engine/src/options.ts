@@ -124,7 +124,9 @@ export function readAddress<Protocol extends string>(
 }
 
 const OF_THE_SERVICE: Readonly<Record<string, string>> = {
-  group: 'it is an option of the service: microservice({ group, transport })'
+  group: 'it is an option of the service: microservice({ group, transport })',
+  // NestJS's name for a group.
+  queue: 'give the service the option group: microservice({ group, transport })'
 }
 
 /**
@@ -138,7 +140,7 @@ export function refuseForeign(
   others: Readonly<Record<string, string>>,
   path = 'options'
 ): void {
-  const advice = { ...OF_THE_SERVICE, ...others }
+  const advice = path === 'options' ? { ...OF_THE_SERVICE, ...others } : others
   for (const name of Object.keys(Object(given) as object))
     if (Object.hasOwn(advice, name))
       throw new OptionError(`${path}.${name}`, `${path}.${name} is not an option; ${advice[name]}`)

@@ -147,8 +147,8 @@ export class IncomingMessage<Data = unknown> {
   isPassedOn = false
   /** The parts that few handlers read. */
   readonly #init: IncomingMessageInit<Data>
-  /** When the time is over, on the clock of `performance.now()`; `Infinity`: never. */
-  #expires: number
+  /** When the time is over, on the clock of `performance.now()`; `undefined`: never. */
+  #expires: number | undefined
   #aborter: AbortController | undefined
   /** Logs errors that listeners of the signal throw; `undefined`: the message is not aborted. */
   #abortedWith: Logger | undefined
@@ -165,8 +165,7 @@ export class IncomingMessage<Data = unknown> {
     this.timeout = timeout
     this.peer = init.peer
     this.via = init.via
-    this.#expires =
-      timeout === undefined ? Number.POSITIVE_INFINITY : (init.arrivedAt ?? performance.now()) + timeout
+    this.#expires = timeout === undefined ? undefined : (init.arrivedAt ?? performance.now()) + timeout
   }
 
   /**
@@ -240,18 +239,18 @@ export class IncomingMessage<Data = unknown> {
    * neither sets a limit, and once a stream has begun.
    */
   get remaining(): number | undefined {
-    const left = this.#expires - performance.now()
-    return left === Number.POSITIVE_INFINITY ? undefined : Math.max(0, left)
+    return this.#expires === undefined ? undefined : Math.max(0, this.#expires - performance.now())
   }
 
   /** Leaves at most this number of milliseconds of `remaining`. */
   limit(milliseconds: number): void {
-    this.#expires = Math.min(this.#expires, performance.now() + milliseconds)
+    const end = performance.now() + milliseconds
+    this.#expires = Math.min(this.#expires ?? end, end)
   }
 
   /** The first value of a stream is there: from now on the stream may take any time. */
   begins(): void {
-    this.#expires = Number.POSITIVE_INFINITY
+    this.#expires = undefined
   }
 
   /** The same message for one of several handlers, whose time may end before that of the others. It aborts with this one. */

@@ -19,6 +19,7 @@ it('invalid options are refused by name, and the errors contain no password', ()
     [{ url: 'mqtt://localhost/path' }, /options\.url/],
     [{ url: 'secret' }, /options\.url .*no address/],
     [{ group: 'a' }, /it is an option of the service/],
+    [{ queue: 'a' }, /give the service the option group/],
     [{ events: 'some' }, /options\.events/],
     [{ replyTo: ['a#'] }, /options\.replyTo/],
     [{ replyTo: 'a' }, /options\.replyTo/],

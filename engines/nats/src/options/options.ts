@@ -132,8 +132,7 @@ const FIXED: NodeConnectionOptions = {
 
 /** @throws {OptionError} an option is invalid */
 export function natsOptions(given: NatsOptions): CheckedOptions {
-  // NestJS's name for a group.
-  refuseForeign(given, { queue: 'give the service the option group: microservice({ group, transport })' })
+  refuseForeign(given, {})
   const all = readTable('options', given, NATS_OPTIONS)
   const { url, servers, username, password, clientName, events, durable, ...others } = all
   const { inboxPrefix, replyTo, connectTimeout, ...driver } = others

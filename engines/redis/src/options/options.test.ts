@@ -39,6 +39,7 @@ describe('options of redis()', () => {
     [{ url: 'redis://a:1/3' }, /channels have none/],
     [{ port: 0 }, /options.port must be/],
     [{ group: 'a' }, /options.group is not an option; it is an option of the service/],
+    [{ queue: 'a' }, /options.queue is not an option; give the service the option group/],
     [{ events: 'some' }, /options.events must be/],
     [{ inboxPrefix: 'a:b' }, /options.inboxPrefix must be/],
     [{ durable: 5 }, /options.durable must be/],
