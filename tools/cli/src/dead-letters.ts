@@ -1,6 +1,6 @@
 /** `dead-letters`: lists, redrives or discards the dead letters of a group. */
-import { changeDeadLetters } from '@elysia-microservices/transport/kit'
-import type { DeadLetter, UntypedStoringClient } from 'elysia-microservices/client'
+import { changeDeadLetters, OptionError } from '@elysia-microservices/transport/kit'
+import type { DeadLetter, DurableGroup, UntypedStoringClient } from 'elysia-microservices/client'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './exit-codes.ts'
 import { type Output, plainText, table, valueText } from './output.ts'
@@ -16,10 +16,12 @@ export async function deadLettersOf(
 ): Promise<number> {
   const { action, group, positions, all } = args.letters
   await client.connect()
-  const letters = client.group(group).deadLetters
+  const durable = client.group(group)
+  const letters = durable.deadLetters
   const limit = Number.isFinite(args.count) ? { limit: args.count } : {}
   if (action === 'list') {
     await list(letters.list(limit), output)
+    if (!output.json) await tellLag(durable, output)
     return EXIT.ok
   }
   let missing = 0
@@ -34,6 +36,15 @@ export async function deadLettersOf(
     output.out(output.json ? valueText({ position, done: isDone }, true) : plainText(`${position}: ${said}`))
   }
   return missing === 0 ? EXIT.ok : EXIT.answer
+}
+
+/** Says how many events wait for the group, if its store can tell a client. */
+async function tellLag(group: DurableGroup, output: Output): Promise<void> {
+  try {
+    output.out(`${await group.lag()} events wait for the group`)
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error
+  }
 }
 
 async function list(letters: AsyncIterable<DeadLetter>, output: Output): Promise<void> {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { until } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport'
+import { insideOf } from '@elysia-microservices/transport/kit'
 import type { Message } from 'elysia-microservices'
 import type { CaseOf } from '../needs.ts'
 import { durableStats } from '../place.ts'
@@ -66,6 +67,9 @@ export function groups({ fresh, newClient, serve }: Scene, caseOf: CaseOf): void
     const service = await serve(pattern, ({ data }) => void seen.push(data), {}, { name: 'paused' })
     await until('It is known', () => durableStats(service)?.durable?.[0]?.isPaused === true)
     assert.deepEqual(seen, [])
+    const lag = client.group('paused').lag()
+    if (insideOf(client)?.durable?.lag === undefined) await assert.rejects(lag, { path: 'group.lag' })
+    else assert.equal(await lag, 1)
     await client.group('paused').resume()
     await until('It is handled', () => seen.length === 1)
     await assert.rejects(client.group('nobody').pause(), (error: Error) => {

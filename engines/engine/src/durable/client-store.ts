@@ -121,6 +121,8 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
   abstract attach(connection: Connection): void
   abstract deadLetters(group: string): DeadLetters
   abstract pauseGroup(group: string, isPaused: boolean): Promise<void>
+  /** See `DurableCaller.lag`. Default: a client cannot count what waits. */
+  lag?(group: string): Promise<number>
 
   /**
    * Makes an event as the engine stores it.

@@ -68,6 +68,11 @@ export class ConnectedStoreClient<Connection extends StoreConnection> implements
     return this.#durable.deadLetters(group)
   }
 
+  get lag(): DurableCaller['lag'] {
+    const durable = this.#durable
+    return durable.lag === undefined ? undefined : durable.lag.bind(durable)
+  }
+
   pauseGroup(group: string, isPaused: boolean): Promise<void> {
     return this.#durable.pauseGroup(group, isPaused)
   }

@@ -7,6 +7,7 @@ import {
   unknownGroup
 } from '@elysia-microservices/engine'
 import { type DeadLetters, OptionError } from '@elysia-microservices/transport/kit'
+import type { ConsumerInfo } from '@nats-io/jetstream'
 import { bytesOf } from '../connection/bytes.ts'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
@@ -51,10 +52,21 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     })
   }
 
-  async pauseGroup(group: string, isPaused: boolean): Promise<void> {
+  override async lag(group: string): Promise<number> {
+    const found = await this.#consumersOf(group)
+    return found.reduce((sum, { num_pending, num_ack_pending }) => sum + num_pending + num_ack_pending, 0)
+  }
+
+  async #consumersOf(group: string): Promise<ConsumerInfo[]> {
     const { jetStream } = await this.streams()
     const found = await consumersOf(jetStream, group)
     if (found.length === 0) throw unknownGroup(group, 'on this NATS server')
+    return found
+  }
+
+  async pauseGroup(group: string, isPaused: boolean): Promise<void> {
+    const { jetStream } = await this.streams()
+    const found = await this.#consumersOf(group)
     for (const { stream_name: stream, name } of found) {
       try {
         await jetStream.pause(stream, name, isPaused ? new Date(Date.now() + FOR_EVER) : undefined)

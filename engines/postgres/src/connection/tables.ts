@@ -197,6 +197,17 @@ export class Tables {
     return JSON.parse(String(row?.['figures'] ?? '[]')) as GroupFigures[]
   }
 
+  /** The events that wait for the groups of a name; `undefined`: there is no such group. */
+  async lag(name: string): Promise<number | undefined> {
+    const rows = await this.query(
+      'select id::text from "elysia_microservices".grp where name = $1::text',
+      name
+    )
+    if (rows.length === 0) return undefined
+    const figures = await this.figures(rows.map(({ id }) => Number(id)))
+    return figures.reduce((sum, { lag }) => sum + lag, 0)
+  }
+
   async leave(owner: string): Promise<void> {
     await this.query('select "elysia_microservices".leave($1::text)', owner)
   }

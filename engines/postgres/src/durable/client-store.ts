@@ -40,6 +40,13 @@ export class PostgresClientStore extends PublishingStore<PostgresConnection, Out
     if (!(await tables.pause(group, isPaused))) throw unknownGroup(group, `in the schema ${tables.schema}`)
   }
 
+  override async lag(group: string): Promise<number> {
+    const tables = await this.#tables()
+    const lag = await tables.lag(group)
+    if (lag === undefined) throw unknownGroup(group, `in the schema ${tables.schema}`)
+    return lag
+  }
+
   async #tables(): Promise<Tables> {
     return (await this.connect()).tables
   }

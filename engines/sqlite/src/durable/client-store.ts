@@ -62,6 +62,13 @@ export class SqliteClientStore extends PublishingStore<SqliteConnection, Outgoin
     if (!file.pause(group, isPaused)) throw unknownGroup(group, `in '${file.name}'`)
   }
 
+  override async lag(group: string): Promise<number> {
+    const { groups, name } = await this.#file()
+    const found = groups.named(group)
+    if (found.length === 0) throw unknownGroup(group, `in '${name}'`)
+    return found.reduce((sum, one) => sum + groups.lag(one), 0)
+  }
+
   async #file(): Promise<EventFile> {
     return (await this.connect()).file
   }

@@ -12,6 +12,12 @@ export interface DurableGroup {
    * @throws {OptionError} the engine cannot list them
    */
   readonly deadLetters: DeadLetters
+  /**
+   * Number of events that are stored for the group and not handled yet, of all its patterns; also while no process of
+   * the group runs.
+   * @throws {OptionError} there is no such group, or a client cannot count them in this store
+   */
+  lag(): Promise<number>
   /** Stops deliveries to the group, in all its processes, until `resume()`. Handlers that are running continue. */
   pause(): Promise<void>
   /** Continues deliveries to the group. */
@@ -41,6 +47,13 @@ export function durableGroup(store: DurableCaller, given: string): DurableGroup 
     name,
     get deadLetters() {
       return store.deadLetters(name)
+    },
+    async lag() {
+      if (store.lag !== undefined) return await store.lag(name)
+      throw new OptionError(
+        'group.lag',
+        `This store cannot count for a client what waits for '${name}'; the figures of a process of the group say it: service.stats(), the console`
+      )
     },
     pause: () => store.pauseGroup(name, true),
     resume: () => store.pauseGroup(name, false)

@@ -93,6 +93,8 @@ export interface DurableCaller {
   deadLetters(group: string): DeadLetters
   /** Pauses or resumes deliveries to a group, in all its processes. */
   pauseGroup(group: string, isPaused: boolean): Promise<void>
+  /** Events that are stored for a group and not handled; missing if a client cannot count them in this store. */
+  readonly lag?: ((group: string) => Promise<number>) | undefined
   /** The events that wait for their time; missing if the store keeps none (`traits.stores.future`). */
   readonly future?: FutureEvents | undefined
 }

@@ -250,6 +250,8 @@ describe('a group that is paused', () => {
     await durable.publish('paid', 1)
     await durable.publish('sent', 1)
     assert.deepEqual(counts(), [0, 0, 1])
+    assert.equal(await durable.lag?.('mine'), 2)
+    await assert.rejects(durable.lag?.('nobody') as Promise<number>, { path: 'group' })
     await durable.pauseGroup('mine', false)
     assert.deepEqual(counts(), [1, 1, 1])
   })

@@ -21,6 +21,14 @@ import { nameOf as eventName, type MemoryDeadLetter } from './store.ts'
  */
 export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPlain: boolean): DurableCaller {
   const { store } = hub
+  const groupsOf = (name: string) => {
+    const found = [...store.groups.values()].filter((group) => group.name === name)
+    if (found.length > 0) return found
+    throw new OptionError(
+      'group',
+      `There is no group '${name}' here: a group is created when its first service starts`
+    )
+  }
   return {
     async publish(pattern, data, given) {
       checkPublishOptions(given)
@@ -60,14 +68,9 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPl
     },
     deadLetters: (group) => new MemoryDeadLetters(hub, group),
     future: memoryFuture(hub),
+    lag: async (name) => groupsOf(name).reduce((sum, { waiting }) => sum + waiting, 0),
     async pauseGroup(name, isPaused) {
-      const found = [...store.groups.values()].filter((group) => group.name === name)
-      if (found.length === 0)
-        throw new OptionError(
-          'group',
-          `There is no group '${name}' here: a group is created when its first service starts`
-        )
-      for (const group of found) group.isPaused = isPaused
+      for (const group of groupsOf(name)) group.isPaused = isPaused
     }
   }
 }

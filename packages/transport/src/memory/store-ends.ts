@@ -87,6 +87,10 @@ export class MemoryStoreClient implements StoreClient {
     return this.#durable.deadLetters(group)
   }
 
+  async lag(group: string): Promise<number> {
+    return this.#durable.lag?.(group) as Promise<number>
+  }
+
   pauseGroup(group: string, isPaused: boolean): Promise<void> {
     return this.#durable.pauseGroup(group, isPaused)
   }
