@@ -134,7 +134,7 @@ overEngines(
         assert.equal(redriven.out.match(/redriven/g)?.length, 2)
         await until('both have failed once more', async () => (await count()) === 2)
         for (const [args, said] of [
-          [['dead-letters', url], /must be followed by one of list, redrive, delete/],
+          [['dead-letters', url], /must be followed by one of list, redrive, discard/],
           [['dead-letters', 'redrive', url, 'payments'], /needs positions/],
           [['dead-letters', 'list', url], /name of a group/]
         ] as const) {
