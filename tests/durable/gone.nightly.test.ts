@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
-import { isMissing, Link, Log, until } from '@elysia-microservices/test-support'
+import { isMissing, Log, until } from '@elysia-microservices/test-support'
 import type { DurableOptions } from '@elysia-microservices/transport'
 import { connect as connectBare, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
@@ -71,86 +71,6 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await server.stop()
     })
 
-    it('are handled from the last position of the group when the consumer is deleted while all handlers are busy', async () => {
-      const pattern = fresh()
-      const seen: number[] = []
-      let free = () => {}
-      const isFree = new Promise<void>((resolve) => {
-        free = resolve
-      })
-      const service = await serve(
-        pattern,
-        async ({ data }) => {
-          if (data < 2) await isFree
-          seen.push(data)
-        },
-        { concurrency: 2 }
-      )
-      for (const n of [0, 1, 2]) await client.publish(pattern, n)
-      await until('Both are busy', () => service.stats()[0]?.inFlight.current === 2)
-      await mustDelete(`CONSUMER.DELETE.${pattern}.gone_${pattern}`)
-      await client.publish(pattern, 3)
-      // All handlers are busy, so no events are requested, and yet the loss is noticed.
-      await until('It is there again', async () => {
-        const { error } = await ask(`CONSUMER.INFO.${pattern}.gone_${pattern}`)
-        return error === undefined
-      })
-      free()
-      await until('All are handled', () => new Set(seen).size === 4)
-      assert.deepEqual(seen.toSorted(), [0, 1, 2, 3])
-      // The new consumer answers requests to the lost one, perhaps before this service knows that it exists.
-      await until('It is well again', () => unavailable(service) === undefined)
-      assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
-    })
-
-    it('are handled when the server has come back without its streams', async () => {
-      const pattern = fresh()
-      const seen: number[] = []
-      const service = await serve(pattern, ({ data }) => void seen.push(data))
-      await client.publish(pattern, 1)
-      await until('It is handled', () => seen.length === 1)
-      await server.stop()
-      await server.start()
-      for (const n of [2, 3]) await client.publish(pattern, n)
-      await until('All are handled', () => seen.length >= 3)
-      assert.deepEqual(seen, [1, 2, 3])
-      await until('It is well again', () => unavailable(service) === undefined)
-      assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
-    })
-
-    it('are handled in order by the process that has them when the server has come back without its streams', async () => {
-      const pattern = fresh()
-      const seen: number[] = []
-      let free = () => {}
-      const isFree = new Promise<void>((resolve) => {
-        free = resolve
-      })
-      let isBusy = false
-      const service = await serve(
-        pattern,
-        async ({ data }) => {
-          isBusy = true
-          await isFree
-          seen.push(data)
-        },
-        { ordered: true, concurrency: 1 }
-      )
-      for (const n of [0, 1, 2, 3]) await client.publish(pattern, n, { key: 'one' })
-      await until('The first runs', () => isBusy)
-      await until('All have arrived', async () => {
-        const { num_pending } = await ask(`CONSUMER.INFO.${pattern}.gone_${pattern}`)
-        return num_pending === 0
-      })
-      await server.stop()
-      await server.start()
-      await until('The loss is noticed', () => log.lines.some((line) => line.includes('is gone')))
-      free()
-      await client.publish(pattern, 4, { key: 'one' })
-      await until('All are handled', () => seen.length >= 5)
-      assert.deepEqual(seen, [0, 1, 2, 3, 4])
-      await until('It is well again', () => unavailable(service) === undefined)
-    })
-
     it('are reported once as not received until the cause is removed, and are received then', async () => {
       const pattern = fresh()
       const seen: number[] = []
@@ -165,70 +85,6 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await until('It is handled', () => seen.includes(7))
       await until('It is well again', () => unavailable(service) === undefined)
       assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
-    })
-
-    it('are not skipped when a process that starts creates the deleted consumer before a running process does', async () => {
-      const pattern = fresh()
-      const seen: number[] = []
-      const handler = ({ data }: Message<number>) => void seen.push(data)
-      const link = await Link.start(server.port)
-      cleanUps.push(() => link.stop())
-      const running = await serve(pattern, handler, {}, `nats://127.0.0.1:${link.port}`)
-      await client.publish(pattern, 1)
-      await until('The first is handled', () => seen.length === 1)
-      link.hold()
-      await mustDelete(`CONSUMER.DELETE.${pattern}.gone_${pattern}`)
-      for (const n of [2, 3]) await client.publish(pattern, n)
-      const started = await serve(pattern, handler)
-      await client.publish(pattern, 4)
-      await until('The new process handles events', () => seen.includes(4))
-      link.release()
-      await until('All are handled', () => new Set(seen).size === 4)
-      for (const service of [running, started])
-        await until('It is well again', () => unavailable(service) === undefined)
-    })
-
-    it('are acknowledged when they end while JetStream is off, and JetStream has kept them', async () => {
-      const pattern = fresh()
-      const kept = await NatsServerProcess.start('-js')
-      cleanUps.push(() => kept.stop())
-      const options = { url: kept.url, durable: { ackWait: 300_000 }, reconnectTimeWait: 50 }
-      let free = () => {}
-      const isFree = new Promise<void>((resolve) => {
-        free = resolve
-      })
-      const service = microservice({ name: 'gone', transport: nats(options), logger: log.logger }).event(
-        pattern,
-        () => isFree,
-        { durable: true }
-      )
-      await service.listen()
-      cleanUps.push(() => service.stop())
-      const publisher = connect({ transport: nats(options), logger: log.logger })
-      cleanUps.push(() => publisher.close())
-      await publisher.publish(pattern, 1)
-      const isBusy = () => service.stats()[0]?.inFlight.current === 1
-      await until('It runs', isBusy)
-      await kept.stop('SIGTERM')
-      const off = new NatsServerProcess(kept.port, [])
-      cleanUps.push(() => off.stop())
-      await off.start()
-      await log.has('JetStream is off')
-      free()
-      await until('It has ended', () => !isBusy())
-      await off.stop()
-      await kept.start()
-      await until('It is well again', () => unavailable(service) === undefined)
-      const bare = await connectBare({ servers: kept.url })
-      cleanUps.push(() => bare.close())
-      await until(
-        'It is acknowledged',
-        async () => {
-          const answer = await bare.request(`$JS.API.CONSUMER.INFO.${pattern}.gone_${pattern}`)
-          return answer.json<{ num_ack_pending: number }>().num_ack_pending === 0
-        },
-        20_000
-      )
     })
 
     it('are handled in order by several processes whose consumer is deleted again and again', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
-import { isMissing, Log, pause, until } from '@elysia-microservices/test-support'
+import { isMissing, Log, until } from '@elysia-microservices/test-support'
 import {
   type DeadLetter,
   type DurableOptions,
@@ -97,27 +97,6 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       assert.equal(seen.length, 1)
     })
 
-    it('keeps its id as it is', async () => {
-      const pattern = fresh()
-      const ids: (string | undefined)[] = []
-      await serve(pattern, ({ delivery }) => void ids.push(delivery?.id))
-      const given = ['order 7', 'order 7 ', ' order 7', '\u00a0order 7', 'order%207', '50%', 'ü', 'a:b/c?=&']
-      for (const id of given) {
-        const { duplicate } = await client.publish(pattern, 1, { id })
-        assert.equal(duplicate, false, id)
-      }
-      for (const id of given) assert.equal((await client.publish(pattern, 1, { id })).duplicate, true, id)
-      const headers = newHeaders()
-      headers.set('Nats-Msg-Id', 'x%zz')
-      await bare.request(pattern, '1', { headers, timeout: 5_000 })
-      await until('All are handled', () => ids.length === given.length + 1)
-      assert.deepEqual(ids, [...given, 'x%zz'])
-      for (const option of ['id', 'key'])
-        await assert.rejects(client.publish(pattern, 1, { [option]: 'a\ud800' }), {
-          path: `options.${option}`
-        })
-    })
-
     it('is a dead letter without the parts that are too large, and its handler has run for all attempts', async () => {
       const pattern = fresh()
       let runs = 0
@@ -170,44 +149,6 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       )
     })
 
-    it('in order is handled by another process as soon as the process that the server has served stops', async () => {
-      const pattern = fresh()
-      const durable = { ordered: true }
-      const seen: string[] = []
-      const one = await serve(pattern, ({ data }) => void seen.push(`one ${data}`), durable)
-      await client.publish(pattern, 1, { key: 'k' })
-      await until('The first is served', () => seen.length === 1)
-      await serve(pattern, ({ data }) => void seen.push(`two ${data}`), durable)
-      const { time_stamp: _, ...info } = (
-        await bare.request(`$JS.API.CONSUMER.INFO.${pattern}.limits_${pattern}`)
-      ).json<{ time_stamp: string; config: { priority_timeout?: number } }>()
-      assert.ok(
-        (info.config.priority_timeout ?? 0) >= 10_000_000_000,
-        'the server would wait as long by itself'
-      )
-      await one.stop()
-      const begun = performance.now()
-      await client.publish(pattern, 2, { key: 'k' })
-      await until('The second is served', () => seen.length === 2)
-      // Without giving up its pin, the server would wait 10 s for the process.
-      assert.ok(performance.now() - begun < 5_000, `${Math.round(performance.now() - begun)} ms`)
-      assert.deepEqual(seen, ['one 1', 'two 2'])
-    })
-
-    it('reaches both of two services whose names differ in one character only', async () => {
-      const pattern = fresh()
-      const seen: string[] = []
-      const names = ['shop.x', 'shop-x', 'shop x', 'shop~x', 'shop']
-      for (const name of names) await serve(pattern, () => void seen.push(name), {}, name)
-      await client.publish(pattern, 1)
-      await until('All have it', () => seen.length >= names.length)
-      await pause(100)
-      assert.deepEqual(seen.toSorted(), names.toSorted())
-      // The group `shop.x` has no dead letters, although the service's name begins the same.
-      for await (const _ of client.group('shop.x').deadLetters.list({ limit: 1 }))
-        assert.fail('There are none')
-    })
-
     it('is redriven once even if several clients redrive it at the same time', async () => {
       const pattern = fresh()
       let isPoisoned = true
@@ -232,24 +173,6 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       }
       await until('They are handled', () => runs === 10)
       await Promise.all(clients.map((one) => one.close()))
-    })
-
-    it('of a handler with a narrower pattern than before leaves a consumer behind, which is reported', async () => {
-      const name = fresh()
-      const options = { stream: { name, subjects: [`${name}.>`] } }
-      const make = (pattern: string) =>
-        microservice({
-          name: 'narrow',
-          transport: nats({ url: server.url, durable: { storage: 'memory', ...options } }),
-          logger: log.logger
-        }).event(pattern, () => {}, { durable: true })
-      const wide = make(`${name}.>`)
-      await wide.listen()
-      await wide.stop()
-      const narrow = make(`${name}.paid`)
-      await narrow.listen()
-      cleanUps.push(() => narrow.stop())
-      await log.has('nats consumer rm')
     })
   })
 }

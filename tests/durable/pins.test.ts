@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
-import { isMissing, Link, Log, pause, until } from '@elysia-microservices/test-support'
-import { connect as connectBare, type NatsConnection } from '@nats-io/transport-node'
+import { isMissing, Log, pause, until } from '@elysia-microservices/test-support'
+import { connect as connectBare } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
@@ -69,88 +69,6 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
       }
       await client.close()
       for (const service of services) await service.stop()
-    })
-
-    describe('whose handler fails', () => {
-      const log = new Log()
-      const cleanUps: (() => Promise<unknown>)[] = []
-      let bare: NatsConnection
-      before(async () => {
-        bare = await connectBare({ servers: server.url })
-      })
-      afterEach(async () => {
-        for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-      })
-      after(() => bare.close())
-
-      /**
-       * A group whose event 1 runs and then fails as soon as `fail` is called.
-       * @param urls the server's address for each process
-       */
-      async function serveFailing(pattern: string, urls: readonly string[]) {
-        const handled: number[] = []
-        let fail = () => {}
-        const isToFail = new Promise<void>((resolve) => {
-          fail = resolve
-        })
-        let hasBegun = false
-        const handler = async ({ data }: Message<number>) => {
-          if (data === 1 && !hasBegun) {
-            hasBegun = true
-            await isToFail
-            throw new Error('once')
-          }
-          handled.push(data)
-        }
-        for (const servers of urls) {
-          const transport = nats({ url: servers, durable: { ackWait: 2_000 }, reconnectTimeWait: 50 })
-          const service = microservice({ name: 'pins', transport, logger: log.logger }).event(
-            pattern,
-            handler,
-            { durable: { ordered: true, concurrency: 16, retry: { attempts: 100, minDelay: 10 } } }
-          )
-          await service.listen()
-          cleanUps.push(() => service.stop())
-        }
-        const client = connect({ transport: nats({ url: server.url }), logger: log.logger })
-        cleanUps.push(() => client.close())
-        await client.publish(pattern, 1, { key: 'one' })
-        await until('The first runs', () => hasBegun)
-        return { client, handled, fail }
-      }
-
-      async function delivered(pattern: string): Promise<number> {
-        const answer = await bare.request(`$JS.API.CONSUMER.INFO.${pattern}.pins_${pattern}`)
-        return answer.json<{ delivered: { consumer_seq: number } }>().delivered.consumer_seq
-      }
-
-      it('after its connection was lost and is there again are retried, and keep no other event waiting', async () => {
-        const link = await Link.start(server.port)
-        cleanUps.push(() => link.stop())
-        const { client, handled, fail } = await serveFailing('cut', [`nats://127.0.0.1:${link.port}`])
-        link.cutAll()
-        await client.publish('cut', 2, { key: 'two' })
-        await until('The second has arrived', async () => (await delivered('cut')) > 1)
-        fail()
-        await client.publish('cut', 3, { key: 'one' })
-        await until('All are handled', () => handled.length >= 3)
-        assert.deepEqual(handled.toSorted(), [1, 2, 3])
-        assert.ok(handled.indexOf(1) < handled.indexOf(3))
-      })
-
-      it('after the server serves another process are retried, and keep no other event waiting', async () => {
-        const { client, handled, fail } = await serveFailing('moved', [server.url, server.url])
-        await bare.request('$JS.API.CONSUMER.UNPIN.moved.pins_moved', JSON.stringify({ group: 'one' }))
-        await client.publish('moved', 2, { key: 'two' })
-        await until('The second has arrived', async () => (await delivered('moved')) > 1)
-        // The first process learns that it is no longer served when its request, valid for 5 seconds, has expired.
-        await pause(8_000)
-        fail()
-        await client.publish('moved', 3, { key: 'one' })
-        await until('All are handled', () => handled.length >= 3)
-        assert.deepEqual(handled.toSorted(), [1, 2, 3])
-        assert.ok(handled.indexOf(1) < handled.indexOf(3))
-      })
     })
   })
 }

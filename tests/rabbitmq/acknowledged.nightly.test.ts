@@ -1,13 +1,11 @@
 /** A queue shared with NestJS whose messages stay in it until they are handled: `noAck: false`. */
 import assert from 'node:assert/strict'
-import net from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type RabbitmqNestOptions, rabbitmq } from '@elysia-microservices/rabbitmq'
-import { isMissing, PATIENCE, until } from '@elysia-microservices/test-support'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { type Channel, type ChannelModel, connect as connectDriver } from 'amqplib'
 import { type AnyMicroservice, microservice } from 'elysia-microservices'
-import { connect } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
 import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 
@@ -60,17 +58,6 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
       return { begun, service, next: () => goOn.shift()?.() }
     }
 
-    it('gives a process no more than prefetchCount at a time', async () => {
-      const { begun, next } = await serve({ prefetchCount: 2 })
-      const answers = Promise.all([1, 2, 3].map(ask))
-      await until('two have begun, and one waits', async () => begun.length === 2 && (await ready()) === 1)
-      next()
-      await until('the next one has begun', () => begun.length === 3)
-      next()
-      next()
-      assert.deepEqual(await answers, [1, 2, 3])
-    })
-
     it('goes on after a handler that fails, an event, and a message that nobody handles', async () => {
       const { begun, next } = await serve({ prefetchCount: 1 })
       const bad = ask('bad')
@@ -88,48 +75,6 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
       next()
       assert.equal(await good, 'good')
       await until('nothing is left', async () => (await ready()) === 0)
-    })
-
-    it('goes on after a request in parts', async () => {
-      const { begun, next } = await serve({ prefetchCount: 1 })
-      const client = connect({
-        transport: rabbitmq({ url: server.url, nest: { queue } }),
-        logger,
-        timeout: PATIENCE
-      })
-      cleanUps.push(() => client.close())
-      const data = 'x'.repeat(17_000_000)
-      for (const n of [1, 2]) {
-        const answer = client.request('work', data)
-        await until('it has begun', () => begun.length === n)
-        next()
-        assert.ok((await answer) === data)
-      }
-    })
-
-    it('gives the unhandled messages of a process that is lost to another process', async () => {
-      const sockets = new Set<net.Socket>()
-      const between = net.createServer((from) => {
-        const to = net.connect(server.port, '127.0.0.1')
-        for (const socket of [from, to]) {
-          sockets.add(socket)
-          socket.on('error', () => {})
-        }
-        from.pipe(to).pipe(from)
-      })
-      await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
-      cleanUps.push(() => between.close())
-      const { port } = between.address() as net.AddressInfo
-      const first = await serve({}, `amqp://127.0.0.1:${port}`)
-      const answer = ask('once')
-      await until('the first one has it', () => first.begun.length === 1)
-      const second = await serve()
-      between.close()
-      for (const socket of sockets) socket.destroy()
-      await until('the other one has it', () => second.begun.length === 1)
-      second.next()
-      assert.equal(await answer, 'once')
-      first.next()
     })
 
     it('answers the requests that it has begun before it stops, and no other process handles them again', async () => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
-import { isMissing, Link, until, Values } from '@elysia-microservices/test-support'
+import { isMissing, Link, Values } from '@elysia-microservices/test-support'
 import { RetryLater } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
@@ -71,31 +71,6 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       }
       await serve('nobody', handler)
       assert.equal(await seen.take(), 2)
-    })
-
-    it('does not wait for events with longer waits, even more than a process holds; and all are counted', async () => {
-      const seen = new Values<unknown>()
-      const service = await serve('many', ({ data, delivery }) => {
-        seen.put([data, delivery?.attempt])
-        if (data === 'long') throw new RetryLater(120_000)
-        if (delivery?.attempt === 1) throw new Error('not now')
-      })
-      for (let n = 0; n < 300; n++) await setup.client.publish('many.x', 'long')
-      await setup.client.publish('many.x', 'short')
-      for (let n = 0; n < 300; n++) assert.deepEqual(await seen.take(), ['long', 1])
-      assert.deepEqual(
-        [await seen.take(), await seen.take()],
-        [
-          ['short', 1],
-          ['short', 2]
-        ]
-      )
-      // Pausing the group makes its processes read the counts at once.
-      await setup.client.group('many').pause()
-      await setup.client.group('many').resume()
-      const figures = () => service.stats()[0]?.durable?.[0]
-      await until('they are counted', () => figures()?.lag === 300)
-      assert.equal(figures()?.unavailable, undefined)
     })
 
     it('is also retried in a group whose first processes have started at the same time', async () => {

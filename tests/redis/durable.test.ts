@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
 import { collected, isMissing, Log, pause, until } from '@elysia-microservices/test-support'
-import { type DurableOptions, NotStoredError, OptionError, RetryLater } from '@elysia-microservices/transport'
+import { type DurableOptions, NotStoredError, OptionError } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
@@ -40,12 +40,6 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       await listening.listen()
       cleanUps.push(() => listening.stop())
       return listening
-    }
-
-    function newClient(url = server.url): UntypedStoringClient {
-      const made = connect({ transport: transport(url), logger: log.logger, timeout: 20_000 })
-      cleanUps.push(() => made.close())
-      return made
     }
 
     const said = (words: string) => log.lines.filter((line) => line.includes(words))
@@ -101,15 +95,6 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       )
     })
 
-    it('reaches a pattern with wildcards also if its stream is created later', async () => {
-      const first = `wide${++count}`
-      const seen: number[] = []
-      await serve(`${first}.>`, ({ data }) => void seen.push(data))
-      for (const n of [1, 2, 3]) await client.publish(`${first}.of${n}`, n)
-      await until('All have come', () => seen.length === 3)
-      assert.deepEqual(seen.toSorted(), [1, 2, 3])
-    })
-
     it('of a process that was killed goes to another process', async () => {
       const pattern = fresh()
       const seen: number[] = []
@@ -133,27 +118,6 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       await until('All are done', () => service.stats()[0]?.durable?.[0]?.lag === 0)
       await service.stop()
       assert.deepEqual(await operator.xinfo('CONSUMERS', `${STORE}s:${pattern}`, 'test'), [])
-    })
-
-    it('of many that are stored together has the right position, and each is published on NestJS channels', async () => {
-      const pattern = fresh()
-      await client.publish(pattern, 'before anybody hears it')
-      const heard: unknown[] = []
-      const listener = new Redis(server.url)
-      cleanUps.push(async () => listener.disconnect())
-      listener.on('message', (_channel, text) => heard.push((JSON.parse(text) as { data: unknown }).data))
-      await listener.subscribe(pattern)
-      const numbers = Array.from({ length: 300 }, (_, n) => n)
-      const options = (n: number) => (n % 2 === 0 ? { key: 'k', headers: { 'x-n': String(n) } } : {})
-      const published = await Promise.all(numbers.map((n) => client.publish(pattern, n, options(n))))
-      const entries = await operator.xrange(`${STORE}s:${pattern}`, '-', '+')
-      const stored = entries.map(([position, fields]) => ({ position, id: fields[fields.indexOf('id') + 1] }))
-      assert.deepEqual(
-        published.map(({ position, id }) => ({ position, id })),
-        stored.slice(1)
-      )
-      await until('All are heard', () => heard.length >= numbers.length)
-      assert.deepEqual(heard, numbers)
     })
 
     for (const [what, destroy] of [
@@ -295,28 +259,6 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       await until('All are handled', () => service.stats()[0]?.durable?.[0]?.lag === 0)
     })
 
-    it('runs once although the server refuses its acknowledgement for a while', async () => {
-      const pattern = fresh()
-      const seen: number[] = []
-      const handler = async ({ data }: Message<number>) => {
-        seen.push(data)
-        await pause(100)
-      }
-      await serve(pattern, handler)
-      await serve(pattern, handler)
-      await client.publish(pattern, 0)
-      await until('It runs', () => seen.length === 1)
-      await operator.config('SET', 'min-replicas-to-write', '1')
-      cleanUps.push(() => operator.config('SET', 'min-replicas-to-write', '0'))
-      await until('The acknowledgement is refused', () => said('NOREPLICAS').length > 0)
-      await operator.config('SET', 'min-replicas-to-write', '0')
-      await until(
-        'It is acknowledged',
-        async () => (await operator.xpending(`${STORE}s:${pattern}`, 'test'))[0] === 0
-      )
-      assert.deepEqual(seen, [0])
-    })
-
     it('that takes longer than ackWait runs once, also in a process that is stopping', async () => {
       const pattern = fresh()
       let runs = 0
@@ -350,21 +292,6 @@ if (!isMissing('durable events over Redis', redisMissing())) {
         firsts,
         firsts.toSorted((a, b) => a - b)
       )
-    })
-
-    it('goes on in order with another process when the first is killed or stops', async () => {
-      const pattern = fresh()
-      const seen: string[] = []
-      const note = (name: string) => (message: Message<number>) => void seen.push(`${name}${message.data}`)
-      const durable = { ordered: true }
-      const one = await serve(pattern, note('a'), durable)
-      await serve(pattern, note('b'), durable)
-      await client.publish(pattern, 0, { key: 'k' })
-      await until('The first has its turn', () => seen.length === 1)
-      await one.stop()
-      for (const n of [1, 2]) await client.publish(pattern, n, { key: 'k' })
-      await until('The other has it', () => seen.length === 3)
-      assert.deepEqual(seen, ['a0', 'b1', 'b2'])
     })
 
     it('is stored, or refused with advice if memory is full; a failed event waits until its dead letter is stored', async () => {
@@ -404,35 +331,6 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       await until('It is handled at last', () => seen.has(0))
     })
 
-    it('that the server has lost in a failover to a lagging replica is reported; later events are handled', async () => {
-      const pattern = fresh()
-      const old = await mkdtemp(join(tmpdir(), 'redis-'))
-      const lagging = await RedisServerProcess.start('--dir', old)
-      cleanUps.push(async () => {
-        await lagging.stop()
-        await rm(old, { recursive: true })
-      })
-      const { url } = lagging
-      const seen: number[] = []
-      const service = await serve(pattern, ({ data }) => void seen.push(data), {}, { url })
-      const publisher = newClient(url)
-      await publisher.publish(pattern, 1)
-      await until('It is handled', () => seen.length === 1)
-      const direct = new Redis(url)
-      await direct.save()
-      direct.disconnect()
-      await publisher.publish(pattern, 2)
-      await until('It is handled', () => seen.length === 2)
-      // The server starts again with the data that it had at that time.
-      await lagging.stop()
-      await lagging.start()
-      await until('It is said', () => said('now ends at position').length > 0)
-      await publisher.publish(pattern, 3)
-      await until('It is handled', () => seen.includes(3))
-      assert.deepEqual(seen, [1, 2, 3])
-      assert.equal(unavailable(service), undefined)
-    })
-
     it("that a client of Nest's emits is stored once, although several processes receive it", async () => {
       const pattern = fresh()
       const seen: unknown[] = []
@@ -456,49 +354,6 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       )
     })
 
-    it('that somebody has deleted while its group was away is missed with a line in the log', async () => {
-      const pattern = fresh()
-      const runs: number[] = []
-      const run = ({ data }: Message<number>) => runs.push(data)
-      const first = await serve(pattern, run)
-      for (const n of [1, 2]) await client.publish(pattern, n)
-      await until('Both run', () => runs.length === 2)
-      await first.stop()
-      for (const n of [3, 4, 5, 6]) await client.publish(pattern, n)
-      await operator.xtrim(`${STORE}s:${pattern}`, 'MAXLEN', 1)
-      await serve(pattern, run)
-      await until('The last one runs', () => runs.length === 3)
-      assert.deepEqual(runs, [1, 2, 6])
-      assert.equal(said(`3 events '${pattern}' that the group 'test' had not got were deleted`).length, 1)
-    })
-
-    it('of a renamed service or a removed handler is named at the start, with the command that removes its group, and never of a busy group', async () => {
-      const [pattern, removed] = [fresh(), fresh()]
-      const old = await serve(pattern, () => {}, {}, { name: 'old' })
-      const both = microservice({ name: 'kept', transport: transport(), logger: log.logger })
-        .event(pattern, () => {}, { durable: true })
-        .event(removed, () => {}, { durable: true })
-      await both.listen()
-      await serve(pattern, () => pause(1_000), {}, { name: 'busy' })
-      await Promise.all([old.stop(), both.stop()])
-      for (let n = 0; n < 3; n++) await client.publish(pattern, n)
-      await client.publish(removed, 1)
-      await serve(pattern, () => {}, {}, { name: 'renamed' })
-      await log.has(`3 events '${pattern}' wait for the group 'old', which no process handles at the moment`)
-      await serve(pattern, () => {}, {}, { name: 'kept' })
-      await log.has(`The group 'kept' handled '${removed}' until now, and no process does any more: 1 event`)
-      assert.deepEqual([said("group 'busy'"), said(`handled '${pattern}'`)], [[], []])
-      for (const words of [`for the group 'old'`, `handled '${removed}'`]) {
-        const [line = ''] = said(words)
-        for (const [, command = ''] of line.matchAll(/redis-cli ([^;]+)/g)) {
-          const [name = '', ...args] = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(
-            ([, quoted, plain]) => quoted ?? plain ?? ''
-          )
-          assert.equal(await operator.call(name, ...args), 1, command)
-        }
-      }
-    })
-
     it('is not trusted to be what a stranger claims', async () => {
       const pattern = fresh()
       const seen: unknown[] = []
@@ -516,30 +371,6 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       await operator.xadd(`${STORE}s:${pattern}`, '*', 'packet', 'no JSON')
       await until('It has failed', () => said('has failed').length > 0)
       await pause(0)
-    })
-
-    it('whose next attempt would come after it is deleted by its age is a dead letter that says so', async () => {
-      const HOUR = 3_600_000
-      for (const ordered of [false, true]) {
-        const pattern = fresh()
-        const name = `ages-${ordered}`
-        const ages = redis({ url: server.url, durable: { maxAge: HOUR } })
-        const service = microservice({ name, transport: ages, logger: log.logger }).event(
-          pattern,
-          ({ data }: Message<number>) => {
-            throw new RetryLater(data)
-          },
-          { durable: { ordered } }
-        )
-        await service.listen()
-        cleanUps.push(() => service.stop())
-        for (const delay of [HOUR / 2, 2 * HOUR]) await client.publish(pattern, delay)
-        const letters = () => collected(client.group(name).deadLetters.list())
-        await until('One is a dead letter', async () => (await letters()).length === 1)
-        const [letter] = await letters()
-        assert.equal(letter?.data, 2 * HOUR)
-        assert.match(letter?.reason ?? '', /keeps it no longer \(maxAge: 3600000 ms\)/)
-      }
     })
   })
 }

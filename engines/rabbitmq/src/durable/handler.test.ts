@@ -321,6 +321,14 @@ describe('a durable handler', () => {
     })
   })
 
+  it('begins with no event from before its group, which no queue has', async () => {
+    for (const start of ['all', { since: new Date() }, { after: '1' }] as const)
+      await assert.rejects(newScene().join({ start }), {
+        name: 'OptionError',
+        message: /leave out durable\.start/
+      })
+  })
+
   it('declares its queue again when somebody has deleted it, and consumes it once', async () => {
     const scene = newScene()
     await scene.join()

@@ -371,6 +371,16 @@ describe('a durable handler over Redis', () => {
     assert.deepEqual(seen, ['1 1', '2 1', '3 1'])
   })
 
+  it('of a new group names the group beside it that has events and no process, as that of a renamed service', async () => {
+    const old = await over.serve('p', note, { group: 'old' })
+    await old.stop()
+    await over.publish('p', [1, 2])
+    await over.pass(HOUR)
+    await over.serve('p', note, { group: 'new' })
+    await over.settle()
+    assert.match(over.lines.join('\n'), /2 events 'p' wait for the group 'old', which no process handles/)
+  })
+
   it('says how many events were deleted while its group was away, and goes on behind them', async () => {
     const consumer = await over.serve('p', note)
     await over.publish('p', [1])

@@ -414,7 +414,8 @@ describe('an exception filter that answers the failure of a durable event', () =
     await service.listen()
     const client = connect({ transport, logger: { error() {}, warn() {} } })
     await client.publish('paid', 1, { id: 'one' })
-    while (lines.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    const isBusy = () => service.stats().some(({ inFlight }) => inFlight.current > 0)
+    while (lines.length === 0 || isBusy()) await new Promise((resolve) => setImmediate(resolve))
     await client.close()
     await service.stop()
     return lines
