@@ -93,7 +93,7 @@ ${firstCommands(options).join('\n')}
 curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
 \`\`\`
 
-\`${TEST[runtime]}\` needs no port. \`docker compose up --build\` starts everything in containers; for this, commit \`${lock}\`, which the installation writes.
+\`${TEST[runtime]}\` needs no port. \`docker compose up --build\` starts everything in containers, with the gateway on port 3000${web ? ' and the page on 3001' : ''}; for this, commit \`${lock}\`, which the installation writes.
 
 | file | |
 | --- | --- |

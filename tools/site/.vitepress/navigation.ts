@@ -11,6 +11,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('One command', 'dev'),
       page('Tutorial', 'tutorial'),
       page('Recipes', 'recipes'),
+      page('For those who decide', 'deciding'),
       page('From NestJS', 'migration-from-nest'),
       page('From tRPC', 'migration-from-trpc'),
       page('Runtimes', 'runtimes')

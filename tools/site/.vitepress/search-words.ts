@@ -1,5 +1,17 @@
 /** Common terms for which the search should find a page, though the page does not use them or only mentions them. */
 export const WORDS: Readonly<Record<string, readonly string[]>> = {
+  deciding: [
+    'comparison',
+    'alternatives',
+    'versus',
+    'when not to use',
+    'Temporal',
+    'BullMQ',
+    'Encore',
+    'Connect',
+    'Moleculer',
+    'tRPC'
+  ],
   tutorial: ['walkthrough', 'step by step', 'example app', 'quick start'],
   connections: [
     'load balancing',
@@ -44,14 +56,21 @@ export const WORDS: Readonly<Record<string, readonly string[]>> = {
     'preStop'
   ],
   patterns: ['versioning', 'API versions', 'routing', 'topic', 'subject', 'wildcard'],
-  types: ['versioning', 'contract', 'shared types', 'monorepo'],
+  types: ['versioning', 'contract', 'shared types', 'monorepo', 'cmd', 'object pattern'],
   services: ['lifecycle', 'dependency injection', 'module', 'plugin'],
   streams: ['backpressure', 'flow control', 'subscription', 'server push'],
   events: ['publish', 'subscribe', 'pub/sub', 'fire and forget', 'broadcast'],
   'durable-events': ['queue', 'job', 'dead letter queue', 'at least once', 'redelivery', 'exactly once'],
   outbox: ['transactional outbox', 'exactly once', 'idempotency', 'deduplication', 'change data capture'],
   limits: ['rate limit', 'throttling', 'load shedding', 'overload', 'backpressure', 'concurrency limit'],
-  errors: ['exception', 'status code', 'exception filter', 'retryable'],
+  errors: [
+    'exception',
+    'status code',
+    'exception filter',
+    'retryable',
+    'dependency down',
+    'service unavailable'
+  ],
   hooks: ['middleware', 'interceptor', 'guard', 'pipe', 'filter'],
   schemas: ['validation', 'zod', 'valibot', 'TypeBox', 'DTO'],
   security: ['authentication', 'authorization', 'mTLS', 'certificate', 'bearer token', 'API key'],
@@ -59,8 +78,11 @@ export const WORDS: Readonly<Record<string, readonly string[]>> = {
   scaling: ['service discovery', 'service mesh', 'sharding', 'subsetting'],
   processes: ['cluster', 'PM2', 'multi-core', 'workers'],
   faults: ['chaos engineering', 'fault injection'],
-  websocket: ['browser client', 'WebSocket', 'server push', 'real time'],
-  testing: ['mock', 'integration test', 'fake clock'],
+  websocket: ['browser client', 'WebSocket', 'server push', 'real time', 'isError', 'bundle of a page'],
+  runtimes: ['bundle', 'bundling', 'esbuild', 'single executable', 'compile', 'webpack'],
+  dev: ['dashboard', 'logs', 'Postgres password', 'DATABASE_URL', 'docker compose'],
+  sqlite: ['SQLite', 'embedded', 'no broker', 'without a broker'],
+  testing: ['mock', 'integration test', 'fake clock', 'Jest', 'vitest', 'test runner', 'factory'],
   production: ['deployment', 'go live', 'checklist'],
   nats: ['JetStream', 'message broker', 'queue group'],
   redis: ['message broker', 'pub/sub', 'Redis Streams']

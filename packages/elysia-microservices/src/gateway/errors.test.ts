@@ -60,6 +60,11 @@ before(async () => {
         params: t.Object({ n: t.Integer({ minimum: 1 }) }),
         data: () => ({ id: 1 })
       },
+      'POST /count': {
+        pattern: 'checked',
+        body: t.Object({ n: t.Integer({ minimum: 1 }) }),
+        data: () => ({ id: 1 })
+      },
       'GET /unknown': 'nobody handles this',
       'GET /mistake': {
         pattern: 'checked',
@@ -208,6 +213,23 @@ describe('an error of the gateway itself', () => {
       'params.n: expected integer to be greater or equal to 1'
     )
     assert.equal((await answerOf('/whole/5')).status, 200)
+  })
+
+  it('of a number in the body says what it must be, and not only that it is one', async () => {
+    for (const [n, expected] of [
+      [0, 'integer to be greater or equal to 1'],
+      [1.5, 'integer'],
+      ['tea', 'integer']
+    ] as const) {
+      const response = await fetch(`${http.url}/count`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ n })
+      })
+      assert.equal(response.status, 422)
+      const { details } = (await response.json()) as { details: unknown }
+      assert.deepEqual(details, { path: 'body.n', expected })
+    }
   })
 
   it('that nobody expected is logged whole and says nothing', async () => {

