@@ -97,7 +97,8 @@ function fromSchemaError(error: ElysiaError & { kind: 'schema' }, schemas: Schem
 function issueAt(root: string, issue: Partial<Issue>, value: unknown, given: unknown) {
   const found = isTypeBox(given) ? expectationAt(given, issue.path ?? '', value) : undefined
   const { message = '' } = issue
-  const { path = '', expected: said = message } = found ?? issue
+  const path = found?.path ?? issue.path ?? ''
+  const said = found?.expected ?? message
   // TypeBox gives a JSON pointer. A Standard Schema gives keys with dots between them, or 'root'.
   const keys =
     path === 'root' ? [] : path.startsWith('/') || path === '' ? path.split('/').slice(1) : path.split('.')
