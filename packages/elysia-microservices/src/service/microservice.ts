@@ -47,7 +47,8 @@ export function microservice<
 >(options?: MicroserviceOptions): Microservice<Empty, Empty, ScopeIn<Above>>
 export function microservice(options?: MicroserviceOptions): object {
   const { service, transports } = readOptions(options)
-  const { name, group, version, controllers, nest, chaos, drain, workers, shutdownOn } = service
+  const { name, group, version, controllers, nest, chaos, drain, workers } = service
+  const { shutdownOn, waitForConnection } = service
   const logger = serviceLoggerOf(service.logger)
   nameProcess(name)
   const core = new ServiceCore()
@@ -60,7 +61,8 @@ export function microservice(options?: MicroserviceOptions): object {
   const store = service.store === undefined ? undefined : storeOf(service.store, transports)
   const storing = store && { store, server: store.server(context) }
   const servers = transports.map((transport) => transport.server(context))
-  const settings = { name, group, transports, servers, storing, drain, logger, workers, shutdownOn }
+  const own = { name, group, drain, logger, workers, shutdownOn, waitForConnection }
+  const settings = { ...own, transports, servers, storing }
   // By default a service describes itself to nobody, except under the development command, whose page shows all
   // services.
   const { describe = isInDevelopment() } = service

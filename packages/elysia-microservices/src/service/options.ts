@@ -64,6 +64,11 @@ export interface ServiceOptions {
    * transport that stores events, of which only the store is used. Default: the transport, if it stores events.
    */
   readonly store?: AnyStore | undefined
+  /**
+   * Milliseconds for which the start of the service waits for an engine or a database that cannot be reached. Default: 0,
+   * the start fails at once, and whatever has started the process starts it again.
+   */
+  readonly waitForConnection?: number | undefined
   /** Receives failures that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
   /**
@@ -110,6 +115,7 @@ export const SERVICE_OPTIONS = {
   drain: { byDefault: DEFAULT_DRAIN, check: mustBeMilliseconds(0) },
   shutdownOn: { check: mustBe(`a list of ${SHUTDOWN_SIGNALS.join(', ')}`, isListOfSignals) },
   store: {},
+  waitForConnection: { byDefault: 0, check: mustBeMilliseconds(0) },
   logger: { byDefault: consoleLogger, check: checkLogger },
   chaos: {},
   describe: {}

@@ -25,6 +25,7 @@ import { followedFrom } from './handled-message.ts'
 import { clearEarlier, remember } from './hot.ts'
 import type { LifeEnd } from './life.ts'
 import type { OwnTransports, ServiceCore } from './service-core.ts'
+import { startWhenReachable } from './start-when-reachable.ts'
 import { StopLines } from './stop-lines.ts'
 
 /** The settings that a service runs with. */
@@ -34,6 +35,8 @@ export interface RunnerSettings extends DispatchSettings {
   /** Milliseconds that work in flight may take when the service stops. */
   readonly drain: number
   readonly workers: Workers | undefined
+  /** Milliseconds for which the start waits for what cannot be reached. */
+  readonly waitForConnection: number
   readonly shutdownOn: readonly ShutdownSignal[] | undefined
 }
 
@@ -79,6 +82,8 @@ export class ServiceRunner {
   #stopping: Promise<void> | undefined
   /** Aborts when the service stops. */
   #leaving = new AbortController()
+  /** Aborts when a start that waits is not wanted any more. */
+  #givingUp = new AbortController()
   /** Writes the log lines about the stop that has begun. */
   #lines: StopLines | undefined
   #forget = () => {}
@@ -188,6 +193,7 @@ export class ServiceRunner {
     // If the start has failed, its caller has got the error, and there is nothing to stop.
     if (started !== undefined) {
       this.#leaving.abort()
+      this.#givingUp.abort()
       this.#status = 'draining'
       this.#stopping = started
         .then(
@@ -212,6 +218,7 @@ export class ServiceRunner {
   #begin(signals: readonly ShutdownSignal[]): Promise<void> {
     this.#status = 'starting'
     this.#leaving = new AbortController()
+    this.#givingUp = new AbortController()
     this.#forget = remember(() => this.#giveWay())
     this.#listening = this.#start(signals).then(
       () => {
@@ -310,7 +317,10 @@ export class ServiceRunner {
   async #startAll(): Promise<void> {
     for (const [server, dispatcher] of this.#dispatchers?.of(this.#servers) ?? []) {
       if (this.#started.has(server)) continue
-      await server.start(dispatcher)
+      const { waitForConnection: wait, logger } = this.#settings
+      const { title } = this
+      const patience = { title, wait, signal: this.#givingUp.signal, logger }
+      await startWhenReachable(() => server.start(dispatcher), patience)
       this.#started.add(server)
     }
   }
@@ -342,6 +352,7 @@ export class ServiceRunner {
   /** Stops the service after a signal, together with the app if there is one. */
   async #shutDown(signal: string): Promise<void> {
     this.#lines ??= this.#stopLines(signal)
+    this.#givingUp.abort()
     if (this.#status === 'starting' && !(await this.#hasStarted())) return
     await this.#stopAll()
   }
