@@ -2,7 +2,7 @@
 import { EventEmitter, on } from 'node:events'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { microservice, RpcError, type Transport } from 'elysia-microservices'
-import type { ClientOf } from 'elysia-microservices/client'
+import type { Client } from 'elysia-microservices/client'
 import { Left, NewOrder, Order, OrderId } from './schemas.ts'
 import type { Stock } from './stock.ts'
 
@@ -11,7 +11,7 @@ import type { Stock } from './stock.ts'
  * @param transport carries the service's messages; tests use `memory()`
  * @param stock the client of the service `stock`; closed when the service `orders` stops
  */
-export function newOrders(transport: Transport, stock: ClientOf<Stock>) {
+export function newOrders(transport: Transport, stock: Client<Stock>) {
   const orders = new Map<number, Order>()
   const changes = new EventEmitter().setMaxListeners(0)
 
