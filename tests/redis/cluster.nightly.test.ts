@@ -152,7 +152,7 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
         const check = async (n: number) => {
           assert.equal(await client.request('orders.total', [n, 2]), n + 2)
           await assert.rejects(client.request('orders.nobody', 1), PatternNotFoundError)
-          await client.publish('orders.placed', n, { key: 'k', id: `id ${n}` })
+          await client.publish('orders.placed', n, { key: 'k', id: `id ${n}`, delay: 20 })
           await until('It is handled', () => seen.includes(n))
         }
         await check(0)
