@@ -181,7 +181,7 @@ const MISTAKES = [
   [
     'connect<typeof service>({ retries: 3 })',
     'retries',
-    `'retries' does not exist in type 'ConnectOptions & RepeatingOptions<"…">'`
+    `'retries' does not exist in type 'ConnectOptions<CodecName> & RepeatingOptions<"…">'`
   ],
   ['empty.guard({ timeout: 5 })', 'timeout:', 'This is an option of each handler, not of a guard'],
   ['empty.guard({ params: t.Object({}) })', 'params:', 'A message has no params'],

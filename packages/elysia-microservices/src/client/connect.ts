@@ -155,8 +155,6 @@ export type ConnectOptions<Codec extends CodecName = 'json'> =
 /** Options of `connect()` for a client with `publish` and `group`. */
 type Stored<Codec extends CodecName> = StoringConnectOptions<Codec> | StoreConnectOptions<Codec>
 
-type Repeating<Service> = RepeatingOptions<Hidden<Service>>
-
 /** All options of the client itself. */
 export const CLIENT_OPTIONS = {
   name: {},
@@ -191,22 +189,26 @@ const NAMES: readonly string[] = [...Object.keys(CLIENT_OPTIONS), 'transport']
  */
 export function connect(options: Stored<CodecName> & RepeatingOptions): UntypedStoringClient
 export function connect(options?: ConnectOptions<CodecName> & RepeatingOptions): UntypedClient
-export function connect<Service>(options: Stored<'json'> & Repeating<Service>): StoringClient<Service>
-export function connect<Service>(options?: ConnectOptions & Repeating<Service>): Client<Service>
 export function connect<Service>(
-  options: Stored<'msgpack'> & Repeating<Service>
+  options: Stored<'json'> & RepeatingOptions<Hidden<Service>>
+): StoringClient<Service>
+export function connect<Service>(
+  options?: ConnectOptions & RepeatingOptions<Hidden<Service>>
+): Client<Service>
+export function connect<Service>(
+  options: Stored<'msgpack'> & RepeatingOptions<Hidden<Service>>
 ): StoringClient<Service, 'msgpack'>
 export function connect<Service>(
-  options: ConnectOptions<'msgpack'> & Repeating<Service>
+  options: ConnectOptions<'msgpack'> & RepeatingOptions<Hidden<Service>>
 ): Client<Service, 'msgpack'>
 export function connect<Service>(
-  options: ConnectOptions<'bytes'> & Repeating<Service>
+  options: ConnectOptions<'bytes'> & RepeatingOptions<Hidden<Service>>
 ): Client<Service, 'bytes'>
 export function connect<Service>(
-  options: Stored<CodecName> & Repeating<Service>
+  options: Stored<CodecName> & RepeatingOptions<Hidden<Service>>
 ): StoringClient<Service, CodecName>
 export function connect<Service>(
-  options: ConnectOptions<CodecName> & Repeating<Service>
+  options: ConnectOptions<CodecName> & RepeatingOptions<Hidden<Service>>
 ): Client<Service, CodecName>
 export function connect(options: ConnectOptions<CodecName> & RepeatingOptions = {}): object {
   const { own, transport } = readOptions(options)
