@@ -44,7 +44,7 @@ export type {
 } from './errors.ts'
 export type { Added, ErrorsOf, Schemas } from './hooks.ts'
 export type { AnyErrors, AnyMacro, KnownMembers, MacroDefinition, Macros, MacroTypes } from './macro.ts'
-export type { NameOf, ObjectName, Prefixed } from './pattern.ts'
+export type { AsName, AsPattern, NameOf, ObjectName, Prefixed } from './pattern.ts'
 export type {
   AsStandalone,
   Behind,
