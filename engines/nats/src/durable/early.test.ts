@@ -14,11 +14,13 @@ function setting() {
     pin: 'mine',
     isSilent: false
   }
+  /** Events whose handlers have failed. */
+  const failed: NatsEvent[] = []
   const worker = {
     held: new Set(),
     close: () => void said.push('close'),
     open: () => void said.push('open'),
-    release: () => []
+    release: () => failed.splice(0)
   } as unknown as DurableWorker<NatsEvent>
   const name = ({ place }: NatsEvent) => place.sequence
   const early = new EarlyEvents(
@@ -44,7 +46,7 @@ function setting() {
     ({ place: { sequence }, isOnlyHere }) as unknown as NatsEvent
   early.begin()
   said.length = 0
-  return { clock, said, server, early, event }
+  return { clock, said, server, early, event, failed }
 }
 
 describe('ordered events that arrive before all earlier ones are known', () => {
@@ -101,6 +103,14 @@ describe('ordered events that arrive before all earlier ones are known', () => {
       early.end().map(({ place }) => place.sequence),
       [2]
     )
+  })
+
+  it('go back if their handler has failed meanwhile: here they would not run again before the waiting ends', async () => {
+    const { clock, said, early, event, failed } = setting()
+    early.add(event(2))
+    failed.push(event(1))
+    await clock.advance(50)
+    assert.deepEqual(said, ['back 1'])
   })
 
   it('are not looked for any more when their process stops', async () => {
