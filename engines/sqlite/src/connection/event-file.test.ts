@@ -135,6 +135,21 @@ describe('an open file', () => {
     assert.equal(member.ids, 'ac')
   })
 
+  it('that can be neither written nor read ends nothing, and goes on when it can be', async () => {
+    const setting = new Setting()
+    const group = setting.group()
+    const member = setting.member(group, 2)
+    setting.publish({ id: 'a' })
+    await setting.turns()
+    setting.database.isGone = true
+    setting.file.settle(group, { kind: 'done', event: member.has[0] as TakenEvent })
+    await setting.turns()
+    setting.database.isGone = false
+    await setting.clock.advance(1_000)
+    assert.equal(setting.file.groups.lag(group), 0)
+    assert.match(setting.log.lines.join(), /cannot be written; trying again in 1000 ms disk I\/O error/)
+  })
+
   it('gives the events of a group to its members in turn, to each as many as it takes', async () => {
     const setting = new Setting()
     const group = setting.group()

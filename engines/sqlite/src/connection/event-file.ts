@@ -80,6 +80,7 @@ export class EventFile {
   readonly #working = new Map<number, Working>()
   #isDue = false
   #isClosed = false
+  #mustReload = false
   #prunedAt = Number.NEGATIVE_INFINITY
   #wakeAt = Number.POSITIVE_INFINITY
   #endWait: (() => void) | undefined
@@ -215,15 +216,32 @@ export class EventFile {
   #write(): boolean {
     this.#store()
     try {
+      this.#reload()
       const now = this.clock.now()
       this.log.fire(now)
       this.#prune(now)
       this.#settleAndTake(now)
       return true
     } catch (error) {
-      for (const { group } of [...this.#working.values(), ...this.#toSettle]) this.groups.reload(group)
+      this.#mustReload = true
+      this.#reloadIfPossible()
       this.#tellUnwritten(error)
       return false
+    }
+  }
+
+  /** Reads the groups as the file has them, if a write has failed since. */
+  #reload(): void {
+    if (!this.#mustReload) return
+    for (const { group } of [...this.#working.values(), ...this.#toSettle]) this.groups.reload(group)
+    this.#mustReload = false
+  }
+
+  #reloadIfPossible(): void {
+    try {
+      this.#reload()
+    } catch {
+      // A file that cannot be read either is read before it is written again.
     }
   }
 
