@@ -103,7 +103,14 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index.ts', 'testing.ts']
   ],
   postgres: [['tables', 'options'], ['connection'], ['durable'], ['postgres.ts'], ['index.ts']],
-  sqlite: [['driver.ts'], ['log', 'options'], ['connection'], ['durable'], ['sqlite.ts'], ['index.ts']],
+  sqlite: [
+    ['driver.ts'],
+    ['log', 'options'],
+    ['connection'],
+    ['durable'],
+    ['sqlite.ts'],
+    ['index.ts', 'testing.ts']
+  ],
   websocket: [
     ['wire', 'exposing.ts'],
     ['options.ts', 'server', 'client'],

@@ -5,10 +5,10 @@ import type { Kept, Ledger } from './ledger.ts'
 import type { Step } from './plan.ts'
 import { type World, wait } from './world.ts'
 
-type Call = Extract<Step, { do: 'request' | 'stream' | 'channel' | 'emit' | 'publish' }>
+type Call = Extract<Step, { do: 'request' | 'stream' | 'channel' | 'emit' | 'publish' | 'cancel' }>
 
 export function isCall(step: Step): step is Call {
-  return ['request', 'stream', 'channel', 'emit', 'publish'].includes(step.do)
+  return ['request', 'stream', 'channel', 'emit', 'publish', 'cancel'].includes(step.do)
 }
 
 export class Calls {
@@ -20,6 +20,8 @@ export class Calls {
   /** Whether calls have no time limit, so that callers must give up those that never end. */
   readonly #hasNoTimeout: boolean
   readonly #suffix: string
+  /** Events that wait for their time. */
+  readonly #waiting: { readonly pattern: string; readonly id: string; readonly kept: Kept }[] = []
   #ids = 0
   #orders = 0
 
@@ -49,7 +51,9 @@ export class Calls {
         for (let n = 0; n < step.times; n++) this.#emit(step)
         return
       case 'publish':
-        void this.#publishAll(step)
+        return void this.#publishAll(step)
+      case 'cancel':
+        return void this.#cancel(step)
     }
   }
 
@@ -165,7 +169,7 @@ export class Calls {
     const client = this.#clientOf(step.client)
     if (client === undefined) return
     const id = this.#id('emit')
-    const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`, '', 0)
+    const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`)
     const emitted = client.emit('noted', this.#payload(id, { takes: step.takes, ...filled(step) }))
     void this.#kept(
       kept,
@@ -180,11 +184,28 @@ export class Calls {
     const id = this.#id('publish')
     const order = ++this.#orders
     // Order is a promise to one publisher and to one group of a pattern, so each has keys of its own.
-    const key = `${pattern}-${step.client}-${order % step.keys}`
-    const kept = this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, key, order)
-    const { takes, failures, failing } = step
+    const { takes, failures, failing, delay } = step
+    // Events of the future are in order from their time on.
+    const key = delay > 0 ? id : `${pattern}-${step.client}-${order % step.keys}`
+    const due = delay > 0 ? Date.now() + delay : undefined
+    const kept = this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, key, order, due)
+    if (delay > 0) this.#waiting.push({ pattern, id, kept })
     const data = this.#payload(id, { takes, failures, failing, order, key })
-    await this.#kept(kept, client.publish(pattern, data, step.hasId ? { id, key } : { key }))
+    await this.#kept(
+      kept,
+      client.publish(pattern, data, { key, ...(step.hasId && { id }), ...(delay > 0 && { delay }) })
+    )
+  }
+
+  /** Deletes the last event that waits for its time. */
+  async #cancel(step: Step & { do: 'cancel' }): Promise<void> {
+    const client = this.#clientOf(step.client)
+    const last = this.#waiting.pop()
+    if (client === undefined || last === undefined) return
+    this.waiting++
+    const wasWaiting = await client.cancel(last.pattern, last.id).catch(() => undefined)
+    this.#ledger.cancelled(last.kept, wasWaiting)
+    this.waiting--
   }
 
   async #kept(kept: Kept, promise: Promise<Published | undefined>): Promise<void> {

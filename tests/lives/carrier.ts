@@ -5,8 +5,9 @@ import { FakeNatsServer, natsBy } from '@elysia-microservices/nats/testing'
 import { FakeRabbitServer, rabbitmqBy } from '@elysia-microservices/rabbitmq/testing'
 import { FakeRedisServer, redisBy } from '@elysia-microservices/redis/testing'
 import { tcp } from '@elysia-microservices/tcp'
-import { memory, type Transport } from '@elysia-microservices/transport'
+import { type EventStore, memory, type Transport } from '@elysia-microservices/transport'
 import { openDoor } from '@elysia-microservices/websocket/testing'
+import { Disk } from './disk.ts'
 import { Net } from './net.ts'
 import type { Config, Options } from './plan.ts'
 import { overWebSockets, strangerOf } from './websocket.ts'
@@ -14,11 +15,19 @@ import { Lane, type World } from './world.ts'
 
 const PORT = 4_000
 
+/** Options of a client or service that say over what it works. */
+export interface Place {
+  readonly transport: Transport
+  readonly store?: EventStore
+}
+
 export interface Carrier {
   /** The transport of a new service, the nth of its name. */
-  service(name: string, n: number, options?: Partial<Options>): Transport
+  service(name: string, n: number, options?: Partial<Options>): Place
   /** The transport of a new client. */
-  client(name: string): Transport
+  client(name: string): Place
+  /** The process ends. Clients and services that are made later belong to another one. */
+  die?(): void
   cut?(client: string): void
   /** The connections of one client or service to the engine's server are lost, for a time. */
   lose?(name: string, milliseconds: number): void
@@ -42,9 +51,11 @@ export function carrierOf(config: Config, world: World): Carrier {
     case 'websocket':
       return overPages(config, world)
     case 'memory': {
-      const shared = memory()
-      return { service: () => shared, client: () => shared, left: () => '' }
+      const transport = memory()
+      return { service: () => ({ transport }), client: () => ({ transport }), left: () => '' }
     }
+    case 'sqlite':
+      return overFile()
     case 'redis': {
       const server = new FakeRedisServer({ clock: world.clock })
       server.turn = turnsOf(config, world)
@@ -100,7 +111,7 @@ function overServer(world: World, server: Server, transport: (port: number) => T
   const via = (name: string) => {
     const way = ways.get(name) ?? { ...server.detour(++ports), isAway: false }
     ways.set(name, way)
-    return transport(way.port)
+    return { transport: transport(way.port) }
   }
   return {
     service: via,
@@ -124,6 +135,22 @@ function overServer(world: World, server: Server, transport: (port: number) => T
   }
 }
 
+/** Events in a file; the rest within the process. */
+function overFile(): Carrier {
+  const disk = new Disk()
+  const begin = () => ({ transport: memory(), store: disk.newFile() })
+  let process = begin()
+  return {
+    service: () => process,
+    client: () => process,
+    die() {
+      disk.take()
+      process = begin()
+    },
+    left: () => ''
+  }
+}
+
 function overSockets(config: Config, world: World): Carrier {
   const net = new Net(world)
   net.delay = config.delay
@@ -131,21 +158,23 @@ function overSockets(config: Config, world: World): Carrier {
   const isNest = config.carrier === 'nest'
   const url = Array.from({ length: services }, (_, n) => `tcp://127.0.0.1:${PORT + n}`)
   return {
-    service: (_name, n, { inFlight, inFlightPerConnection } = config) =>
-      tcp({
+    service: (_name, n, { inFlight, inFlightPerConnection } = config) => ({
+      transport: tcp({
         host: '127.0.0.1',
         port: PORT + n,
         sockets: net.runtime('service'),
         limits: { inFlight: inFlight || false, inFlightPerConnection: inFlightPerConnection || false },
         rsocket: { resume }
-      } as Parameters<typeof tcp>[0]),
-    client: (name) =>
-      tcp({
+      } as Parameters<typeof tcp>[0])
+    }),
+    client: (name) => ({
+      transport: tcp({
         url,
         connections,
         sockets: net.runtime(name),
         ...(isNest ? { protocol: 'nest' } : { rsocket: { resume, lease } })
-      } as object as Parameters<typeof tcp>[0]),
+      } as object as Parameters<typeof tcp>[0])
+    }),
     ...faultsOf(net, world, (bytes) => bytes)
   }
 }
@@ -157,7 +186,7 @@ function overPages(config: Config, world: World): Carrier {
   const end = (name: string, _n = 0, { inFlightPerConnection }: Partial<Options> = config) => {
     const limits = inFlightPerConnection ? { inFlightPerConnection } : {}
     const newDoor = () => openDoor({ resume, limits })
-    return overWebSockets(world, name, { net, port: PORT, resume, lease, newDoor })
+    return { transport: overWebSockets(world, name, { net, port: PORT, resume, lease, newDoor }) }
   }
   return { service: end, client: (name) => end(name), ...faultsOf(net, world, strangerOf) }
 }

@@ -1,10 +1,11 @@
 /** The service of a life: handlers of every kind, which write down what they do. */
-import type { Transport } from '@elysia-microservices/transport'
 import { type Message, type Microservice, microservice, RetryLater } from 'elysia-microservices'
 import { callsTo } from 'elysia-microservices/client'
 import { interval, map, range, take } from 'rxjs'
+import type { Place } from './carrier.ts'
+import { REDRIVES, STORES } from './carriers.ts'
 import type { Ledger } from './ledger.ts'
-import { type Config, type Failing, type Options, REDRIVES, STORES } from './plan.ts'
+import type { Config, Failing, Options } from './plan.ts'
 import { wait } from './world.ts'
 
 /** Attempts after which a durable event is a dead letter, if dead letters can be given back. */
@@ -57,11 +58,11 @@ export function groupsOf({ hasOther, suffix = '' }: Config): readonly [string, .
 }
 
 /** A service of another name than the world's, which handles the same events, and shares a request. */
-export function otherOf(transport: Transport, config: Config, ledger: Ledger) {
+export function otherOf(place: Place, config: Config, ledger: Ledger) {
   const [, name = ''] = groupsOf(config)
   const service = microservice({
+    ...place,
     name,
-    transport,
     logger: ledger.logger
   }).event('noted', ({ data }: Message<Payload>) => ledger.did(ledger.emitted, name, data.id))
   // RabbitMQ and Kafka have a queue of requests for each name.
@@ -74,15 +75,10 @@ export function otherOf(transport: Transport, config: Config, ledger: Ledger) {
   return service
 }
 
-export function serviceOf(
-  transport: Transport,
-  config: Config,
-  ledger: Ledger,
-  options: Partial<Options> = {}
-) {
+export function serviceOf(place: Place, config: Config, ledger: Ledger, options: Partial<Options> = {}) {
   const { logger } = ledger
   const [name] = groupsOf(config)
-  const service = microservice({ name, transport, logger })
+  const service = microservice({ ...place, name, logger })
     .message('echo', ({ data }: Message<Payload>) => {
       ledger.ran(data.id)
       return answer(data)
@@ -161,7 +157,7 @@ export function serviceOf(
 function addDurable(
   service: object,
   group: string,
-  { ordered, carrier, suffix }: Config,
+  { ordered, carrier, suffix, every }: Config,
   ledger: Ledger,
   { concurrency = 16, attempts = REDRIVES.has(carrier) ? ATTEMPTS : 20, files = true }: Partial<Options> = {}
 ): void {
@@ -177,6 +173,12 @@ function addDurable(
       maxDelay: 1_000
     }
   }
+  if (every)
+    (service as Microservice).event(
+      'recurring',
+      ({ delivery }) => ledger.recurs(group, delivery?.id as string),
+      { durable: { every: { cron: '*/10 * * * * *' } } }
+    )
   for (const pattern of files ? ['kept', 'filed'] : ['kept'])
     (service as Microservice).event(
       pattern,

@@ -1,7 +1,9 @@
 /** Looks for lives that break a promise, and makes them small. */
+
+import { CARRIERS, type CarrierName } from './carriers.ts'
 import { KEPT } from './kept.ts'
 import { live, type Verdict } from './life.ts'
-import { CARRIERS, type CarrierName, type Plan, planOf, type Wishes } from './plan.ts'
+import { type Plan, planOf, type Wishes } from './plan.ts'
 import { shrunk } from './shrink.ts'
 import { watched } from './watch.ts'
 import type { World } from './world.ts'

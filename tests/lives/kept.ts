@@ -19,7 +19,8 @@ const PLAIN: Config = {
   inFlight: 0,
   inFlightPerConnection: 0,
   timeout: 30_000,
-  ordered: false
+  ordered: false,
+  every: false
 }
 
 export const KEPT: readonly Kept[] = [
@@ -38,6 +39,7 @@ export const KEPT: readonly Kept[] = [
           pace: 'at once',
           times: 1,
           keys: 1,
+          delay: 0,
           takes: 0,
           failures: 2,
           failing: 'error'
@@ -61,6 +63,7 @@ export const KEPT: readonly Kept[] = [
           pace: 'at once',
           times: 1,
           keys: 1,
+          delay: 0,
           takes: 0,
           failures: 2,
           failing: 'error'
@@ -95,6 +98,7 @@ export const KEPT: readonly Kept[] = [
           pace: 'at once',
           times: 1,
           keys: 1,
+          delay: 0,
           takes: 0,
           failures: 0,
           failing: 'error'

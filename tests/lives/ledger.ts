@@ -21,6 +21,10 @@ export interface Kept {
   readonly order: number
   /** The place in the store, which every delivery tells: an event that is stored once has one. */
   position: string | undefined
+  /** When it comes, by the wall clock; `undefined`: at once. */
+  readonly due: number | undefined
+  /** It was deleted before its time, or perhaps it was. */
+  isCancelled: boolean | 'perhaps'
   /** Whether `publish` or `emit` has resolved. */
   isPromised: boolean
   /** Whether it may have happened although nobody was promised it. */
@@ -44,6 +48,11 @@ export class Ledger {
   readonly emitted = new Map<string, Kept>()
   readonly published = new Map<string, Kept>()
   readonly log: string[] = []
+  /** How often each recurring event has come to each group, and one that has come twice. */
+  readonly recurred = new Map<string, number>()
+  recurredTwice: string | undefined
+  /** Whether the wall clock has jumped. */
+  hasHop = false
   /** Events of which their sender has heard that a service refused them. */
   refused = 0
   /** All that happened, in its order: two runs of one seed must give the same text. */
@@ -109,18 +118,24 @@ export class Ledger {
     return true
   }
 
-  keeps(list: Map<string, Kept>, id: string, what: string, key: string, order: number): Kept {
+  /** The latest time at which an event comes, by the wall clock. */
+  latestDue = 0
+
+  keeps(list: Map<string, Kept>, id: string, what: string, key = '', order = 0, due?: number): Kept {
     const kept = {
       what,
       key,
       order,
       position: undefined,
+      due,
+      isCancelled: false as boolean | 'perhaps',
       isPromised: false,
       mayHaveRun: true,
       begun: new Map<string, number>(),
       done: new Map<string, number>()
     }
     list.set(id, kept)
+    if (due !== undefined) this.latestDue = Math.max(this.latestDue, due)
     return kept
   }
 
@@ -151,6 +166,9 @@ export class Ledger {
     if (kept === undefined) return Infinity
     this.note(`begin ${id} ${delivery?.attempt}`)
     this.#isAt(kept, delivery?.position)
+    if (kept.isCancelled === true) this.breaks(`${kept.what} was cancelled, and began`)
+    if (kept.due !== undefined && Date.now() < kept.due && !this.hasHop)
+      this.breaks(`${kept.what} began ${kept.due - Date.now()} ms before its time`)
     const runs = countUp(kept.begun, group)
     if (!isOrdered || runs > 1) return runs
     const key = `${group} ${kept.key}`
@@ -158,6 +176,20 @@ export class Ledger {
     if (kept.order < last) this.breaks(`${kept.what} began after a later event of its key`)
     this.#begun.set(key, Math.max(last, kept.order))
     return runs
+  }
+
+  /** The answer to the cancellation of an event; `undefined`: there was none. */
+  cancelled(kept: Kept, wasWaiting: boolean | undefined): void {
+    this.note(`${kept.what} cancelled: ${wasWaiting}`)
+    if (wasWaiting === true && kept.begun.size > 0) this.breaks(`${kept.what} was cancelled, and has run`)
+    if (wasWaiting !== false) kept.isCancelled = wasWaiting ?? 'perhaps'
+  }
+
+  /** An event that recurs has come. */
+  recurs(group: string, id: string): void {
+    this.note(`recurs ${group} ${id}`)
+    const runs = countUp(this.recurred, `${group} ${id}`)
+    if (runs > 1) this.recurredTwice ??= id
   }
 
   /** An event was handled by a service. */
@@ -169,8 +201,8 @@ export class Ledger {
 
   /** Whether all events whose storing was promised were handled by all groups. */
   isAllHandled(): boolean {
-    for (const { isPromised, done } of this.published.values())
-      if (isPromised && !this.groups.every((group) => done.has(group))) return false
+    for (const { isPromised, isCancelled, done } of this.published.values())
+      if (isPromised && isCancelled === false && !this.groups.every((group) => done.has(group))) return false
     return true
   }
 
@@ -200,6 +232,8 @@ export class Ledger {
       if (call.mayHaveRun === false && call.runs > 0)
         this.breaks(`${call.what} ran, and its error says that it has not`)
     }
+    if (this.recurredTwice !== undefined && !mayRepeat)
+      this.breaks(`the recurring event ${this.recurredTwice} has come twice`)
     for (const group of this.groups) this.#auditGroup(group, mayLose, mayRepeat)
   }
 
@@ -216,6 +250,7 @@ export class Ledger {
         `${lost.length} events were promised and never handled, and ${this.refused} were refused: ${lost[0]?.what} and others`
       )
     for (const one of this.published.values())
-      if (one.isPromised && !one.done.has(group)) this.breaks(`${one.what} was stored, and never handled`)
+      if (one.isPromised && one.isCancelled === false && !one.done.has(group))
+        this.breaks(`${one.what} was stored, and never handled`)
   }
 }

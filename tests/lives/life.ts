@@ -5,9 +5,11 @@ import { forgetQueues } from '@elysia-microservices/rsocket/testing'
 import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import { Calls, isCall } from './calls.ts'
 import { type Carrier, carrierOf } from './carrier.ts'
-import { groupsOf, otherOf, type Payload, pageOf, type Service, serviceOf } from './handlers.ts'
+import { ENGINES, REDRIVES, RSOCKETS, SOCKETS, STORES } from './carriers.ts'
+import { groupsOf, otherOf, pageOf, type Service, serviceOf } from './handlers.ts'
 import { Ledger } from './ledger.ts'
-import { ENGINES, type Options, type Plan, REDRIVES, RSOCKETS, SOCKETS, STORES, type Step } from './plan.ts'
+import { Operators } from './operators.ts'
+import type { Options, Plan, Step } from './plan.ts'
 import { type World, wait } from './world.ts'
 
 /** Milliseconds in peace after which nothing may wait any more. */
@@ -80,6 +82,7 @@ export class Life {
     this.#plan = plan
     this.ledger = new Ledger(() => world.turns, groupsOf(plan.config))
     this.#carrier = carrier
+    this.#operators = new Operators(() => this.#newClient(9), this.ledger)
     const hasNoTimeout = plan.config.timeout === 0
     const { suffix } = plan.config
     this.#calls = new Calls(world, this.ledger, (n) => this.#clients[n], {
@@ -112,7 +115,7 @@ export class Life {
     await this.#end()
     this.ledger.audit({
       mayLose: mayMiss && !this.#isPromisedToArrive(),
-      mayRepeat: this.#hasLoss && ENGINES.has(config.carrier)
+      mayRepeat: this.#hasLoss && (ENGINES.has(config.carrier) || config.carrier === 'sqlite')
     })
     if (this.#world.isExhausted) this.ledger.breaks('the world did not come to rest')
     const left = this.#carrier.left()
@@ -121,12 +124,16 @@ export class Life {
   }
 
   #began = 0
+  readonly #operators: Operators
+  /** The ends of what belonged to processes that have died. */
+  readonly #dead: Promise<unknown>[] = []
 
   /** Lets the world be in peace until nothing waits; dead letters are given back until there are none. */
   async #rest(): Promise<void> {
-    const end = this.#world.now + PEACE
+    // An event of the future comes by the wall clock, which may have been set back.
+    const end = this.#world.now + PEACE + Math.max(0, this.ledger.latestDue - Date.now())
     while (this.#world.now < end && !(await this.#world.pass(() => this.#isSettled(), 10_000)))
-      if (REDRIVES.has(this.#plan.config.carrier) && this.#isIdle) this.#task(() => this.#redrive())
+      if (REDRIVES.has(this.#plan.config.carrier) && this.#isIdle) this.#task(() => this.#operators.redrive())
     await this.#world.pass(() => this.#isIdle, 30_000)
   }
 
@@ -169,7 +176,7 @@ export class Life {
   #newClient(n: number): Client {
     const name = `client-${n}`
     return connect({
-      transport: this.#carrier.client(name) as StoringTransport,
+      ...(this.#carrier.client(name) as { readonly transport: StoringTransport }),
       ...(RSOCKETS.has(this.#plan.config.carrier) ? { service: pageOf(this.ledger) } : {}),
       name,
       timeout: this.#plan.config.timeout || false,
@@ -221,6 +228,9 @@ export class Life {
   }
 
   async #end(): Promise<void> {
+    await this.#until(Promise.all(this.#dead), CLOSING, 'a process that has lost its file did not end')
+    if (this.#plan.config.every)
+      await this.#until(this.#endRecurring(), CLOSING, 'recurring events did not end')
     const clients = this.#clients.map((client) => client?.close())
     await this.#until(Promise.all(clients), CLOSING, 'the clients did not close')
     const services = [...this.#services, this.#other].map((service) => service?.stop())
@@ -229,6 +239,12 @@ export class Life {
     await this.#world.pass(() => !this.#world.isBusy && this.#world.timers.size === 0, 10_000)
     await this.#world.pass(() => false, 100)
     if (this.#world.timers.size > 0) this.ledger.breaks(`in the end ${this.#world.timers.size} timers run`)
+  }
+
+  /** Stops the services, and deletes the next recurring events, which would wait for ever. */
+  async #endRecurring(): Promise<void> {
+    await Promise.all([...this.#services, this.#other].map((service) => service?.stop()))
+    await this.#operators.cancelAll()
   }
 
   #do(step: Step): void {
@@ -258,22 +274,21 @@ export class Life {
         })
       case 'hop':
         this.#world.hop += step.by
+        this.ledger.hasHop = true
         return
       case 'join':
         return this.#task(() => this.#join(this.#services.push(undefined) - 1))
       case 'redrive':
-        return this.#task(() => this.#redrive())
+        return this.#task(() => this.#operators.redrive())
       case 'pause':
         return this.#task(async () => {
-          const client = this.#newClient(9)
           for (let time = 0; time < step.times; time++) {
             this.#isPaused++
-            await this.#group(client, true)
+            await this.#operators.pause(true)
             await wait(step.for)
-            if (--this.#isPaused === 0) await this.#group(client, false)
+            if (--this.#isPaused === 0) await this.#operators.pause(false)
             await wait(step.times > 1 ? 50 : 0)
           }
-          await client.close()
         })
       case 'away':
         this.#hasLoss = true
@@ -295,6 +310,9 @@ export class Life {
             await wait(step.for + BETWEEN)
           }
         })
+      case 'die':
+        this.#hasLoss = true
+        return this.#die()
       case 'stranger':
         return this.#carrier.stranger?.(Uint8Array.from(step.bytes))
       case 'close': {
@@ -310,37 +328,27 @@ export class Life {
     }
   }
 
-  /** Pauses or resumes the group, again and again if the engine is away. */
-  async #group(client: Client, isPaused: boolean): Promise<void> {
-    for (;;) {
-      try {
-        return await pausing(client, this.ledger.groups[0] as string, isPaused)
-      } catch (error) {
-        this.ledger.note(`${isPaused ? 'pause' : 'resume'}: ${(error as Error).message}`)
-        await wait(500)
-      }
+  /** The process ends. What is left of it runs on without its file, and must end, too. */
+  #die(): void {
+    this.#hasGap = true
+    this.#carrier.die?.()
+    for (const [n, client] of this.#clients.entries()) {
+      if (client === undefined) continue
+      this.#dead.push(client.close())
+      this.#clients[n] = this.#newClient(n)
     }
-  }
-
-  /** Gives all dead letters back to their group; if the engine is away, another time will do. */
-  async #redrive(): Promise<void> {
-    for (const group of this.ledger.groups) await this.#redriveGroup(group)
-  }
-
-  async #redriveGroup(group: string): Promise<void> {
-    const client = this.#newClient(9)
-    const letters = client.group(group).deadLetters
-    try {
-      for await (const { data, position } of letters.list()) {
-        const kept = this.ledger.published.get((data as Payload).id)
-        if (kept?.begun.has(group) === false)
-          this.ledger.breaks(`${kept.what} is a dead letter and was never handled`)
-        await letters.redrive(position)
-      }
-    } catch (error) {
-      this.ledger.note(`redrive: ${(error as Error).name}`)
+    for (const [n, service] of this.#services.entries()) {
+      if (service === undefined) continue
+      this.#services[n] = undefined
+      this.#dead.push(service.stop())
+      this.#task(() => this.#join(n))
     }
-    await client.close()
+    if (this.#other === undefined) return
+    this.#dead.push(this.#other.stop())
+    const { config } = this.#plan
+    const other = otherOf(this.#carrier.service('other', 0), config, this.ledger)
+    this.#other = other
+    this.#task(() => other.listen())
   }
 
   /** Stops a service, and begins it again after a time, perhaps with other options. */
@@ -381,7 +389,3 @@ export class Life {
 
 /** Steps after which an event may be lost although its connection is resumed. */
 const LOSING = new Set<Step['do']>(['restart', 'deploy', 'close', 'stranger', 'freeze'])
-
-async function pausing(client: Client, group: string, isPaused: boolean): Promise<void> {
-  await (isPaused ? client.group(group).pause() : client.group(group).resume())
-}

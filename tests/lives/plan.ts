@@ -1,19 +1,16 @@
 /** Plans of lives, as data: a configuration, and steps that happen at their times. A seed makes a plan. */
 import { event, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
+import {
+  CARRIERS,
+  type CarrierName,
+  ENGINES,
+  FUTURES,
+  REDRIVES,
+  RSOCKETS,
+  SOCKETS,
+  STORES
+} from './carriers.ts'
 import { Random } from './random.ts'
-
-export const CARRIERS = [
-  'rsocket',
-  'websocket',
-  'nest',
-  'memory',
-  'redis',
-  'rabbitmq',
-  'mqtt',
-  'nats',
-  'kafka'
-] as const
-export type CarrierName = (typeof CARRIERS)[number]
 
 export interface Config {
   readonly carrier: CarrierName
@@ -35,6 +32,8 @@ export interface Config {
   readonly timeout: number
   /** Whether durable events of a key are handled in their order. */
   readonly ordered: boolean
+  /** Whether an event recurs every ten seconds. */
+  readonly every: boolean
   /** Ends the names of services and the ids of events, where several lives share a server. */
   readonly suffix?: string
 }
@@ -104,6 +103,8 @@ export type Step = { readonly at: number } & (
       readonly times: number
       readonly pace: Pace
       readonly keys: number
+      /** Milliseconds after which the events come; 0: at once. */
+      readonly delay: number
       readonly takes: number
       /** How often the handler fails before it succeeds. */
       readonly failures: number
@@ -124,6 +125,10 @@ export type Step = { readonly at: number } & (
       readonly for: number
       readonly options: Options
     }
+  /** An event that waits for its time is deleted. */
+  | { readonly do: 'cancel'; readonly client: number }
+  /** The process with all services and clients ends at once, and another one begins. */
+  | { readonly do: 'die' }
   /** The wall clock jumps. */
   | { readonly do: 'hop'; readonly by: number }
   | { readonly do: 'join' }
@@ -180,16 +185,27 @@ export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wis
     inFlight: isLimited && carrier !== 'websocket' && random.chance(0.5) ? random.between(2, 12) : 0,
     inFlightPerConnection: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
     timeout: random.of([0, 500, 2_000, 30_000]),
-    ordered: random.chance(0.5)
+    ordered: random.chance(0.5),
+    every: within === undefined && FUTURES.has(carrier) && random.chance(0.3)
   }
   // In some lives everything happens within a short time, so that more of it meets.
   const latest = within ?? random.of([undefined, undefined, 500, 2_000])
   const least = worst ?? random.of(['calls', 'acts', 'losses', 'losses'] as const)
-  const steps = Array.from({ length: random.between(3, 40) }, () => stepOf(random, config, least, latest))
+  // In real time a minute is long.
+  const kinds = { worst: least, within: latest, hasFuture: FUTURES.has(carrier) && within === undefined }
+  const steps = Array.from({ length: random.between(3, 40) }, () => stepOf(random, config, kinds))
   return { config, steps: steps.sort((one, other) => one.at - other.at) }
 }
 
-function stepOf(random: Random, config: Config, worst: Worst, within?: number): Step {
+/** The steps that a plan may have. */
+interface Kinds {
+  readonly worst: Worst
+  readonly within: number | undefined
+  /** Whether events may wait for their time. */
+  readonly hasFuture: boolean
+}
+
+function stepOf(random: Random, config: Config, { worst, within, hasFuture }: Kinds): Step {
   const at = random.between(0, within ?? random.of([50, 50, 500, 500, 5_000, 90_000]))
   const client = random.between(0, config.clients - 1)
   // A door ends a connection that leaves more than a mebibyte unread.
@@ -245,8 +261,8 @@ function stepOf(random: Random, config: Config, worst: Worst, within?: number): 
       do: 'publish',
       client,
       to: random.of([['kept'], ['filed'], ['kept', 'filed']] as const),
-      hasId: random.chance(0.5),
       keys: random.of([1, 3, 20]),
+      ...timeOf(random, hasFuture),
       ...random.of([
         { pace: 'at once', times: random.of([1, 3, 20]), takes: random.of([0, 0, 5, 100]) },
         { pace: random.of(['in turn', 'steadily'] as const), times: random.of([3, 100]), takes: 0 }
@@ -255,6 +271,7 @@ function stepOf(random: Random, config: Config, worst: Worst, within?: number): 
       failing: random.of(['error', 'error', 'later'] as const)
     })
     calls.push(publish, publish)
+    if (hasFuture) calls.push(() => ({ at, do: 'cancel', client }))
   }
   if (worst === 'calls' || random.chance(0.7)) return random.of(calls)()
   const acts = actsOf(random, config, at, client)
@@ -267,6 +284,12 @@ function timesOf(random: Random, often: readonly number[], sizes: readonly numbe
   const size = random.of(sizes)
   const times = random.of(often)
   return { times: size < LARGE ? times : Math.min(times, 4), size }
+}
+
+/** The time of events; those that may be cancelled need a name. */
+function timeOf(random: Random, hasFuture: boolean) {
+  const delay = hasFuture ? random.of([0, 0, 5, 500, 60_000]) : 0
+  return { delay, hasId: delay > 0 || random.chance(0.5) }
 }
 
 /** The values of a channel, some of which comes for seconds. */
@@ -324,6 +347,7 @@ function lossesOf(random: Random, config: Config, at: number, client: number): r
       by: random.of(config.carrier === 'kafka' ? [-5_000, 5_000] : [-3_600_000, 3_600_000])
     })
   ]
+  if (config.carrier === 'sqlite') losses.push(() => ({ at, do: 'die' }))
   if (ENGINES.has(config.carrier))
     losses.push(
       () => ({ at, do: 'away', for: random.between(1, 3_000) }),
@@ -353,18 +377,6 @@ function awayOf(random: Random) {
   const away = random.of(AWAY)
   return { for: away, times: away > 100 ? 1 : random.of([1, 1, 1, 20]) }
 }
-
-/** Carriers whose clients have connections to their services. */
-export const SOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket', 'nest'])
-/** Carriers with RSocket, whose services can call their clients. */
-export const RSOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket'])
-/** Engines with a server that can be lost. */
-export const ENGINES: ReadonlySet<CarrierName> = new Set(['redis', 'rabbitmq', 'mqtt', 'nats', 'kafka'])
-/** Carriers that store events. */
-export const STORES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'rabbitmq', 'nats', 'kafka'])
-
-/** Carriers whose dead letters can be given back one by one. */
-export const REDRIVES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'nats', 'kafka'])
 
 /** Frames of RSocket, whole or with some bytes changed, and bytes behind them that are no frame. */
 function bytesOf(random: Random): number[] {

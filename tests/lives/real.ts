@@ -60,8 +60,8 @@ export async function liveOn(
     moved = moved.then(act)
   }
   const carrier: Carrier = {
-    service: transport,
-    client: transport,
+    service: () => ({ transport: transport() }),
+    client: () => ({ transport: transport() }),
     stop: () => move(() => server.stop()),
     start: () => move(() => server.start()),
     left: () => ''

@@ -35,6 +35,7 @@ export async function shrunk(plan: Plan, breaks: (plan: Plan) => Promise<boolean
     inFlight: 0,
     inFlightPerConnection: 0,
     ordered: false,
+    every: false,
     timeout: 30_000
   }
   for (const [name, value] of Object.entries(plain)) {
@@ -62,6 +63,7 @@ const SMALLER = {
   take: [1, 10],
   pause: [0, 1],
   failures: [0],
+  delay: [0],
   size: [0, 2_000],
   for: [1, 100]
 }

@@ -5,7 +5,8 @@
  */
 
 import { isCall } from '../../lives/calls.ts'
-import { type CarrierName, planOf, type Worst } from '../../lives/plan.ts'
+import type { CarrierName } from '../../lives/carriers.ts'
+import { planOf, type Worst } from '../../lives/plan.ts'
 import { liveOn } from '../../lives/real.ts'
 import { ownFolder } from '../../support/own-folder.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
