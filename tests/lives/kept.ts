@@ -25,6 +25,60 @@ const PLAIN: Config = {
 
 export const KEPT: readonly Kept[] = [
   {
+    fault:
+      'Over Kafka a client that was lost while it began to listen heard no answers, or failed with the error of its driver',
+    seed: 18_995,
+    plan: {
+      config: { ...PLAIN, carrier: 'kafka', clients: 2, delay: 5 },
+      steps: [
+        { at: 212, do: 'channel', client: 0, to: 'total', values: 0, size: 0, pause: 0 },
+        { at: 227, do: 'away', for: 1 }
+      ]
+    }
+  },
+  {
+    fault: 'Over Redis the second event of a new client went to all processes of a service',
+    seed: 3_022,
+    plan: {
+      config: { ...PLAIN, carrier: 'redis', clients: 2, services: 2, delay: 30 },
+      steps: [
+        {
+          at: 0,
+          do: 'deploy',
+          service: 1,
+          for: 1,
+          options: { inFlight: 0, inFlightPerConnection: 0, concurrency: 1, attempts: 2, files: true }
+        },
+        { at: 96, do: 'emit', client: 1, takes: 0, times: 1, size: 0 },
+        { at: 240, do: 'emit', client: 1, takes: 0, times: 1, size: 0 }
+      ]
+    }
+  },
+  {
+    fault: 'A process that had lost its file ended by an error that nobody caught',
+    seed: 1,
+    plan: {
+      config: { ...PLAIN, carrier: 'sqlite' },
+      steps: [
+        {
+          at: 0,
+          do: 'publish',
+          client: 0,
+          to: ['kept'],
+          hasId: false,
+          pace: 'at once',
+          times: 3,
+          keys: 1,
+          delay: 0,
+          takes: 5,
+          failures: 0,
+          failing: 'error'
+        },
+        { at: 2, do: 'die' }
+      ]
+    }
+  },
+  {
     fault: 'Over Kafka an event that had failed waited for hours when the wall clock had stepped back',
     seed: 1,
     plan: {

@@ -100,8 +100,12 @@ function withSystemCode(error: unknown): unknown {
   return undefined
 }
 
-/** Converts an error of the driver to an error of this library. @param what was attempted */
-export function readableError(error: unknown, what: string): Error {
+/**
+ * Converts an error of the driver to an error of this library.
+ * @param what was attempted
+ * @param mayHaveRun whether the request may have reached a broker, and a service
+ */
+export function readableError(error: unknown, what: string, mayHaveRun = true): Error {
   if (error instanceof MicroserviceError) return error
   if (isForbidden(error))
     return new ConnectionError(
@@ -110,7 +114,7 @@ export function readableError(error: unknown, what: string): Error {
       error,
       false
     )
-  return new ConnectionError(`${what}: ${reasonOf(error)}`, true, systemErrorIn(error))
+  return new ConnectionError(`${what}: ${reasonOf(error)}`, mayHaveRun, systemErrorIn(error))
 }
 
 /** The reason that a broker or the operating system gives; the driver's own message only says what was asked. */

@@ -50,6 +50,29 @@ describe('a connection to Kafka', () => {
     assert.deepEqual(heard, ['answer'])
   })
 
+  it('hears answers also if it was lost when it began to listen', async () => {
+    const { scene, connection } = await open()
+    let losses = 1
+    scene.cluster.losesAnswerTo = (request) => request === 'listOffsets' && losses-- > 0
+    const heard: string[] = []
+    const inbox = connection.newInbox()
+    connection.listen(inbox, ({ words }) => void heard.push(String(words)))
+    await connection.flush().catch(() => {})
+    await scene.until(() => losses < 0 && connection.isConnected)
+    const other = await connect(scene)
+    other.publish(`${inbox}1`, 'answer')
+    await scene.until(() => heard.length === 1)
+    assert.deepEqual(heard, ['answer'])
+  })
+
+  it('that is lost while it is opened is told by an error of this library', async () => {
+    const scene = newScene()
+    let asked = 0
+    scene.cluster.losesAnswerTo = () => ++asked > 1
+    await assert.rejects(scene.connect(), { name: 'ConnectionError', mayHaveRun: false })
+    scene.cluster.losesAnswerTo = () => false
+  })
+
   it('sends what was published while the brokers were lost, in order', async () => {
     const { scene, connection } = await open()
     const other = await connect(scene)

@@ -35,7 +35,7 @@ import { packetOf, packetOfNest, readValue } from '../words/values.ts'
 import { soon } from './brokers.ts'
 import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
-import { Code, codesIn, isUnreached } from './errors.ts'
+import { Code, codesIn, isUnreached, readableError } from './errors.ts'
 import { positionOf } from './positions.ts'
 import { Producer, type Told } from './producer.ts'
 import { Reader } from './reader.ts'
@@ -48,12 +48,19 @@ const MAX_PAYLOAD = 900 * 1024
  * disks.
  */
 const ANSWERS_STAY = 60_000
-/** Milliseconds until subjects are taken again that the brokers have refused after an outage. */
-const TAKEN_AGAIN_AFTER = 1_000
+/** Milliseconds until brokers are asked again that have refused, or have not answered, after an outage. */
+const AGAIN_AFTER = 1_000
 /** Stands for a reply address that is not an inbox; nothing is published to this address. */
 const NOWHERE = '?'
 
 type Receive = (message: Carried) => void
+
+/** A partition that is to be read, and who is told if the brokers do not allow it. */
+interface Place {
+  readonly topic: string
+  readonly partition: number
+  readonly refused: ((error: Error) => void) | undefined
+}
 
 /** A connection that has been established. */
 export class KafkaConnection implements Carrier {
@@ -76,6 +83,8 @@ export class KafkaConnection implements Carrier {
   #received: (subject: Subject, message: Carried) => void = () => {}
   /** Subjects that could not be taken, because the brokers were lost. */
   readonly #untaken: (readonly Subject[])[] = []
+  /** Partitions that could not be read, because the brokers were lost. */
+  readonly #unread: Place[] = []
   #setUp: Promise<unknown> = Promise.resolve()
   /** Our inbox, with the dot at its end. `undefined` until somebody listens at the inbox. */
   #inbox: string | undefined
@@ -134,7 +143,7 @@ export class KafkaConnection implements Carrier {
       ])
     } catch (error) {
       await cluster.close()
-      throw error
+      throw readableError(error, `Kafka at ${options.where} does not open the topic of answers`, false)
     }
     connection = new KafkaConnection(cluster, options, listener)
     return connection
@@ -202,10 +211,23 @@ export class KafkaConnection implements Carrier {
     const isRead = isInboxOfOurs && this.#inbox !== undefined
     if (isInboxOfOurs) this.#inbox = address
     if (isRead) return
-    const listening = this.#reader.addLatest(topic, partition).catch((error: Error) => {
-      if (this.isConnected) refused?.(error)
-    })
-    this.#setUp = Promise.all([this.#setUp, listening])
+    this.#setUp = Promise.all([this.#setUp, this.#read({ topic, partition, refused })])
+  }
+
+  /** Begins to read what a topic gets from now on: if the brokers are lost meanwhile, as soon as they are there again. */
+  async #read(place: Place): Promise<void> {
+    const { topic, partition, refused } = place
+    try {
+      await this.#reader.addLatest(topic, partition)
+    } catch (error) {
+      if (codesIn(error).length > 0) return refused?.(error as Error)
+      this.#unread.push(place)
+      if (this.isConnected) setTimeout(() => this.#readAgain(), AGAIN_AFTER)
+    }
+  }
+
+  #readAgain(): void {
+    if (this.isConnected) for (const place of this.#unread.splice(0)) void this.#read(place)
   }
 
   /** Stops listening at an inbox. */
@@ -237,7 +259,7 @@ export class KafkaConnection implements Carrier {
         return await this.#take(subjects)
       } catch (error) {
         this.#listener.failed(error)
-        await soon(TAKEN_AGAIN_AFTER)
+        await soon(AGAIN_AFTER)
       }
     }
   }
@@ -348,6 +370,7 @@ export class KafkaConnection implements Carrier {
   restored(): void {
     this.#reader.restored()
     this.#takers.restored()
+    this.#readAgain()
     for (const subjects of this.#untaken.splice(0)) void this.#takeAgain(subjects)
     this.#held.release()
     this.#listener.restored()
