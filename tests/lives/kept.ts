@@ -26,6 +26,32 @@ const PLAIN: Config = {
 export const KEPT: readonly Kept[] = [
   {
     fault:
+      'Over Redis an event that had a delay waited an hour longer when the wall clock stepped back before it was sent',
+    seed: 3_703,
+    plan: {
+      config: { ...PLAIN, carrier: 'redis', delay: 30 },
+      steps: [
+        {
+          at: 0,
+          do: 'publish',
+          client: 0,
+          to: ['kept'],
+          hasId: true,
+          pace: 'at once',
+          times: 1,
+          keys: 3,
+          delay: 500,
+          takes: 0,
+          failures: 0,
+          failing: 'error'
+        },
+        { at: 0, do: 'hop', by: -3_600_000 },
+        { at: 1_702, do: 'hop', by: 3_600_000 }
+      ]
+    }
+  },
+  {
+    fault:
       'Over Kafka a client that was lost while it began to listen heard no answers, or failed with the error of its driver',
     seed: 18_995,
     plan: {

@@ -166,7 +166,7 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
           isOwnId,
           timeout,
           signal: signal ?? undefined,
-          ...(due !== undefined && { due, isDelay: options.at === undefined || undefined })
+          ...(due !== undefined && { due, steadyDue: options.delay && performance.now() + options.delay })
         },
         { json, packet: eventOf(head, json), key, headers: directed ? { ...headers, ...directed } : headers }
       )

@@ -15,8 +15,8 @@ export interface OutgoingEvent {
    * Default: now.
    */
   readonly due?: number | undefined
-  /** The time was given as a delay, so it counts by the clock of this process. */
-  readonly isDelay?: true | undefined
+  /** The same time by `performance.now()`, if it was given as a delay: the wall clock may be set meanwhile. */
+  readonly steadyDue?: number | undefined
   /** Milliseconds for publishing; 0: no limit. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined

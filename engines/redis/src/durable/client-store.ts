@@ -51,10 +51,24 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
   }
 
   protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingEntry {
-    const { pattern, address, id, isOwnId, timeout, signal, due, isDelay } = head
+    const { pattern, address, id, isOwnId, timeout, signal, due, steadyDue } = head
     const size = Buffer.byteLength(packet)
     const batch = undefined
     // Each field is written out, because V8 takes three times as long to copy `head`.
-    return { pattern, address, id, isOwnId, timeout, signal, due, isDelay, size, packet, key, headers, batch }
+    return {
+      pattern,
+      address,
+      id,
+      isOwnId,
+      timeout,
+      signal,
+      due,
+      steadyDue,
+      size,
+      packet,
+      key,
+      headers,
+      batch
+    }
   }
 }

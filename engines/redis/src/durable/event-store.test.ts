@@ -26,13 +26,19 @@ class Server {
   #sent: Command[] = []
   #answers: (() => void)[] = []
 
+  /** The times with which events were planned. */
+  readonly planned: string[] = []
   readonly connection = {
     routing: { listeners: () => ({ reached: [], send: undefined }) },
     store: {
       append: (batch: EntryBatch) =>
         new Promise((resolve, reject) => {
           this.#sent.push({ batch, resolve, reject })
-        })
+        }),
+      plan: ({ events }: { readonly events: readonly { readonly time: string }[] }) => {
+        this.planned.push(...events.map(({ time }) => time))
+        return Promise.resolve({ stored: events.map(() => ['1-0', 0]), copies: 0 })
+      }
     }
   } as unknown as RedisConnection
 
@@ -94,9 +100,18 @@ function setting() {
   const attach = () => publisher.attach(new EventStore(server.connection, storage, publisher))
   attach()
   const published: Promise<{ position: string | undefined }>[] = []
-  const publish = (pattern: string, isOwnId = true) => {
+  const publish = (pattern: string, isOwnId = true, time: Partial<OutgoingEntry> = {}) => {
     const id = String(published.length)
-    const common = { pattern, address: pattern, id, isOwnId, timeout: 0, signal: undefined, size: 10 }
+    const common = {
+      pattern,
+      address: pattern,
+      id,
+      isOwnId,
+      timeout: 0,
+      signal: undefined,
+      size: 10,
+      ...time
+    }
     published.push(
       publisher.publish({ ...common, packet: '{}', key: undefined, headers: undefined, batch: undefined })
     )
@@ -138,6 +153,19 @@ describe('events published over Redis', () => {
     await serve(all)
     const positions = (await Promise.all(all.published)).map(({ position }) => position)
     assert.deepEqual(positions, ['1-0', '1-1', '1-2'])
+  })
+
+  it('wait for their delay although the wall clock steps back before they are sent', async () => {
+    const { server, published, publish } = setting()
+    const { now } = Date
+    publish('a', true, { due: now() + 500, steadyDue: performance.now() + 500 })
+    Date.now = () => now() - 3_600_000
+    try {
+      await Promise.all(published)
+    } finally {
+      Date.now = now
+    }
+    assert.ok(Number(server.planned[0]) <= 500, server.planned.join())
   })
 
   it('are stored once when they are answered while a restored connection is about to send them again', async () => {

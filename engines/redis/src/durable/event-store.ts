@@ -256,8 +256,9 @@ export class EventStore implements Store<OutgoingEntry> {
 }
 
 /** The time of an event. A delay counts by the clock of the server, which may differ from that of this process. */
-function timeOf({ due = 0, isDelay }: OutgoingEntry): Time {
-  return isDelay === true ? `+${Math.max(0, Math.ceil(due - Date.now()))}` : `${Math.ceil(due)}`
+function timeOf({ due = 0, steadyDue }: OutgoingEntry): Time {
+  if (steadyDue === undefined) return `${Math.ceil(due)}`
+  return `+${Math.max(0, Math.ceil(steadyDue - performance.now()))}`
 }
 
 function newBatch(): Batch {
