@@ -74,6 +74,8 @@ export class Life {
   #isPaused = 0
   /** Whether a service or client was away, so that events missed it. */
   #hasGap = false
+  /** Whether at some time no process of the service ran. */
+  #wasDeserted = false
   /** Whether something was lost on purpose. */
   #hasLoss = false
 
@@ -115,6 +117,8 @@ export class Life {
     await this.#end()
     this.ledger.audit({
       mayLose: mayMiss && !this.#isPromisedToArrive(),
+      // Over Redis, processes that begin at one moment do not know of each other (docs/redis.md).
+      mayDouble: this.#wasDeserted && config.carrier === 'redis',
       mayRepeat: this.#hasLoss && (ENGINES.has(config.carrier) || config.carrier === 'sqlite')
     })
     if (this.#world.isExhausted) this.ledger.breaks('the world did not come to rest')
@@ -357,6 +361,7 @@ export class Life {
     if (service === undefined) return
     this.#hasGap = true
     this.#services[n] = undefined
+    if (this.#services.every((one) => one === undefined)) this.#wasDeserted = true
     await service.stop()
     await wait(after)
     await this.#join(n, options)
