@@ -251,7 +251,8 @@ export class Ledger {
     for (const one of [...this.emitted.values(), ...this.published.values()]) {
       const done = countOf(one.done, group)
       const isEmitted = this.emitted.has(one.what.slice('event '.length))
-      if (done > 1 && !mayRepeat && !(mayDouble && isEmitted)) this.breaks(`${one.what} was handled ${done} times`)
+      if (done > 1 && !mayRepeat && !(mayDouble && isEmitted))
+        this.breaks(`${one.what} was handled ${done} times`)
       if (done > 0 && !one.isPromised && !one.mayHaveRun)
         this.breaks(`${one.what} was handled, and its error says that it was not sent or stored`)
     }
