@@ -248,6 +248,7 @@ export class Life {
   /** Stops the services, and deletes the next recurring events, which would wait for ever. */
   async #endRecurring(): Promise<void> {
     await Promise.all([...this.#services, this.#other].map((service) => service?.stop()))
+    await this.#world.pass(() => this.#isAway + this.#isStill === 0, 10_000)
     await this.#operators.cancelAll()
   }
 
