@@ -160,6 +160,7 @@ export {
   checkTimes,
   type Filled,
   type FromTable,
+  filled,
   LONGEST_TIME,
   milliseconds,
   mustBe,

@@ -2,10 +2,9 @@
 import { OptionError } from './errors/index.ts'
 
 /**
- * Fills in the default of each option that is missing or `undefined`. The table of defaults names all options; an
- * option without a default is `undefined` there. A number or a boolean may be given as text.
+ * As `filled`, and a number or a boolean may be given as text.
  * @param path the name of the options in error messages
- * @param same see `SAME_OPTIONS`. Default: none, so that pages do not load it
+ * @param same see `SAME_OPTIONS`. Default: none
  * @throws {OptionError} `given` is not an object, or has an option that the table lacks
  */
 export function withDefaults<Options extends object, Defaults extends object>(
@@ -14,11 +13,27 @@ export function withDefaults<Options extends object, Defaults extends object>(
   defaults: Defaults,
   same?: typeof SAME_OPTIONS
 ): Filled<Options, Defaults> {
-  if (given !== undefined) checkNames(path, given, Object.keys(defaults), same)
-  const values: Record<string, unknown> = { ...defaults, ...withoutUndefined(given ?? {}) }
+  const values: Record<string, unknown> = filled(path, given, defaults, same)
   for (const [name, byDefault] of Object.entries(defaults))
     if (typeof byDefault === 'number' || typeof byDefault === 'boolean') values[name] = read(values[name])
   return values as Filled<Options, Defaults>
+}
+
+/**
+ * Fills in the default of each option that is missing or `undefined`. The table of defaults names all options; an
+ * option without a default is `undefined` there. Pages load no more than this: they have no environment.
+ * @param path the name of the options in error messages
+ * @param same see `SAME_OPTIONS`. Default: none
+ * @throws {OptionError} `given` is not an object, or has an option that the table lacks
+ */
+export function filled<Options extends object, Defaults extends object>(
+  path: string,
+  given: Options | undefined,
+  defaults: Defaults,
+  same?: typeof SAME_OPTIONS
+): Filled<Options, Defaults> {
+  if (given !== undefined) checkNames(path, given, Object.keys(defaults), same)
+  return { ...defaults, ...withoutUndefined(given ?? {}) } as Filled<Options, Defaults>
 }
 
 /**

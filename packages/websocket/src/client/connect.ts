@@ -13,6 +13,7 @@ import {
   codecsInWords,
   consoleLogger,
   defaulting,
+  filled,
   type Logger,
   loggerOf,
   milliseconds,
@@ -22,8 +23,7 @@ import {
   type Pattern,
   type PendingCaller,
   StreamValues,
-  safely,
-  withDefaults
+  safely
 } from '@elysia-microservices/transport/kit'
 import type { CallsTo, Client, UntypedCalls, UntypedClient } from 'elysia-microservices/client'
 import type { Behind } from '../exposing.ts'
@@ -176,7 +176,7 @@ export function checked(options: WebSocketClientOptions<CodecName> | undefined) 
     resume,
     WebSocket: type,
     ...all
-  } = withDefaults('options', options, CLIENT_DEFAULTS)
+  } = filled('options', options, CLIENT_DEFAULTS)
   milliseconds(1, 'options.connectTimeout', all.connectTimeout)
   checkTimes(all)
   if (all.onStatus !== undefined && typeof all.onStatus !== 'function')
@@ -191,8 +191,7 @@ export function checked(options: WebSocketClientOptions<CodecName> | undefined) 
     url: urlOf(url),
     dataMimeType,
     credentials: typeof credentials === 'function' ? credentials : () => credentials,
-    resume:
-      resume === false ? undefined : withDefaults('options.resume', resume === true ? {} : resume, RESUME),
+    resume: resume === false ? undefined : filled('options.resume', resume === true ? {} : resume, RESUME),
     socket: () => (type as NewWebSocket | undefined) ?? ownWebSocket()
   }
 }
