@@ -109,6 +109,29 @@ describe('the log in PostgreSQL', () => {
     assert.deepEqual([byGroup(all.id), byGroup(fresh.id)], [['before', 'open'], ['open']])
   })
 
+  it('gives no event before an earlier one of its key that was found late, behind many that wait', async () => {
+    const { url, sql, tables } = await database()
+    const { id } = await tables.join('g', 'e', null, true, { kind: 'all' })
+    const event = { pattern: 'e', headers: undefined, body: '{}', due: undefined }
+    const most = 2
+    const take = async (owner: string) =>
+      idsOf((await tables.turn(owner, 60_000, [], [], [{ id, most }], false)).taken)
+    await tables.store([{ ...event, id: 'first', key: 'held' }], 1_000)
+    assert.deepEqual(await take('other'), ['first'])
+    const slow = await transaction(url, postgres({ sql }))
+    // More than a turn reads of those that were found late.
+    for (let n = 0; n < most + 70; n++) await slow.publish(`waits ${n}`, 'held')
+    await slow.publish('early', 'k')
+    await tables.store([{ ...event, id: 'quick', key: undefined }], 1_000)
+    assert.deepEqual(await take('mine'), ['quick'])
+    await slow.end('commit')
+    await tables.store([{ ...event, id: 'next', key: 'k' }], 1_000)
+    // A process that knows of no batch gets its events again.
+    assert.deepEqual(await take('mine'), ['quick'])
+    assert.deepEqual(await take('mine'), ['quick', 'early'])
+    assert.deepEqual(await take('third'), [])
+  })
+
   it('gives the events of a process without signs of life to another one, with the runs that have begun', async () => {
     const { tables, query } = await database()
     const { id } = await tables.join('g', 'e', null, true, { kind: 'all' })

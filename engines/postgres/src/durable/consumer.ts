@@ -147,12 +147,10 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
     return ordered ? room : Math.min(room, concurrency - held.size)
   }
 
-  deliver(events: readonly TakenEvent[]): void {
-    for (const event of events) {
-      if (event.attempt > 1) this.#redeliveries++
-      this.#held.add(event)
-    }
-    for (const event of events) this.#worker.add(event)
+  deliver(event: TakenEvent): void {
+    if (event.attempt > 1) this.#redeliveries++
+    this.#held.add(event)
+    this.#worker.add(event)
   }
 
   #run(event: TakenEvent): void | Promise<void> {

@@ -22,8 +22,8 @@ class Hands implements Taker {
     this.isOrdered = isOrdered
   }
 
-  deliver(events: readonly TakenEvent[]): void {
-    this.got.push(...events)
+  deliver(event: TakenEvent): void {
+    this.got.push(event)
   }
 
   lost(events: readonly TakenEvent[] = []): void {
@@ -179,6 +179,39 @@ describe('a turn', () => {
       [['8', [{ position: '1', letter: '0', attempt: 1, lock: null, delay: 0 }]]]
     )
     assert.equal(hands.got.length, 3)
+  })
+
+  it('gives back what a turn brings behind an event of its key that was given back meanwhile', async () => {
+    const over = new OverTables()
+    const hands = new Hands(1, 10, true)
+    over.tables.answers.push({ taken: [takenRow({ key: 'k', id: 'first' })] })
+    over.turns.add(hands)
+    await over.settled()
+    let answer: (turn: Partial<Turn>) => void = () => {}
+    over.tables.answers.push(new Promise<Partial<Turn>>((resolve) => (answer = resolve)))
+    over.turns.wake()
+    await over.settled()
+    const [first] = hands.got as [TakenEvent]
+    over.turns.settle(first, { delay: 0 })
+    const next = { batch: '8', attempt: 1 }
+    answer({
+      taken: [
+        takenRow({ ...next, position: '2', id: 'second', key: 'k' }),
+        takenRow({ ...next, position: '3', id: 'third', key: 'other' })
+      ]
+    })
+    await over.settled()
+    assert.deepEqual(
+      hands.got.map(({ id }) => id),
+      ['first', 'third']
+    )
+    const back = over.written.flatMap((settling) =>
+      settling.back.map(({ position, attempt }) => [position, attempt])
+    )
+    assert.deepEqual(back, [
+      ['1', 0],
+      ['2', 0]
+    ])
   })
 
   it('says that an event was deleted before it was handled, and is done with it', async () => {

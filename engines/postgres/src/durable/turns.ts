@@ -42,7 +42,7 @@ export interface Taker {
   readonly isTransactional: boolean
   /** Number of further events that it can begin now. */
   readonly room: number
-  deliver(events: readonly TakenEvent[]): void
+  deliver(event: TakenEvent): void
   /** Other processes may have these events by now. */
   lost(events?: readonly TakenEvent[]): void
   setFigures(lag: number, isPaused: boolean): void
@@ -59,6 +59,8 @@ export class Turns {
   readonly #takers = new Map<number, Taker>()
   readonly #batches = new Map<string, Batch>()
   readonly #fates = new Map<TakenEvent, Fate>()
+  /** The lines of events that were given back, of which the database does not know yet. */
+  readonly #givenBack = new Set<string | undefined>()
   readonly #written: (() => void)[] = []
   #connection: PostgresConnection | undefined
   #isRunning = false
@@ -114,8 +116,13 @@ export class Turns {
   /** Writes the fate of an event with the next turn. */
   settle(event: TakenEvent, fate: Fate): void {
     if (!event.batch.left.delete(event)) return
-    this.#fates.set(event, fate)
+    this.#remember(event, fate)
     this.wake()
+  }
+
+  #remember(event: TakenEvent, fate: Fate): void {
+    this.#fates.set(event, fate)
+    if (typeof fate === 'object' && 'delay' in fate && event.lock !== null) this.#givenBack.add(lineOf(event))
   }
 
   /** Resolves when everything that was settled before is written. */
@@ -155,6 +162,7 @@ export class Turns {
     const fates = [...this.#fates]
     const written = this.#written.splice(0)
     this.#fates.clear()
+    this.#givenBack.clear()
     const begun = this.#clock.now()
     try {
       const turn = await this.#ask(connection, fates, mayRest)
@@ -169,7 +177,7 @@ export class Turns {
       if (this.#isWoken || !mayRest) this.#soon()
       else this.#rest(turn.next)
     } catch (error) {
-      for (const [event, fate] of fates) this.#fates.set(event, fate)
+      for (const [event, fate] of fates) this.#remember(event, fate)
       this.#written.unshift(...written)
       this.#isRunning = false
       quietLog(this.#logger).warn(
@@ -208,7 +216,7 @@ export class Turns {
 
   #heard({ lost, taken }: Turn, begun: number): void {
     for (const id of lost) this.#lose(id)
-    const byGroup = new Map<number, TakenEvent[]>()
+    const fresh: (readonly [Taker, TakenEvent])[] = []
     for (const row of taken) {
       const taker = this.#takers.get(row.group)
       const batch = this.#batches.get(row.batch) ?? this.#newBatch(row.batch, begun)
@@ -216,10 +224,14 @@ export class Turns {
       batch.left.add(event)
       if (taker === undefined) this.settle(event, { delay: 0 })
       else if (row.vanished === true) this.#vanished(event, taker)
-      else byGroup.set(row.group, [...(byGroup.get(row.group) ?? []), event])
+      else fresh.push([taker, event])
     }
     for (const [id, batch] of this.#batches) if (batch.left.size === 0) this.#batches.delete(id)
-    for (const [group, events] of byGroup) this.#takers.get(group)?.deliver(events)
+    for (const [taker, event] of fresh) {
+      // Earlier ones were given back while the turn was on its way, or just now, and would be overtaken.
+      if (this.#givenBack.has(lineOf(event))) this.settle(event, { delay: 0 })
+      else taker.deliver(event)
+    }
   }
 
   #newBatch(id: string, begun: number): Batch {
@@ -308,6 +320,11 @@ export class Turns {
     await Promise.race([ended, late])
     stop()
   }
+}
+
+/** Events of one line are handled in order; `undefined`: the event keeps no order. */
+function lineOf({ row: { group }, lock }: TakenEvent): string | undefined {
+  return lock === null ? undefined : `${group} ${lock}`
 }
 
 /** The fates of events by their batches. */

@@ -87,7 +87,8 @@ begin
   end loop;
   -- There are no more that were found late.
   if lates < most + 64 then number := latest; end if;
-  if room > 0 and waiting < 2000 then
+  -- Those that are left of the late ones come before what the log has of their keys.
+  if room > 0 and waiting < 2000 and lates < most + 64 then
     most_rows := room + case when g.ordered then 64 else 0 end;
     for one in
       select e.position, e.key from "elysia_microservices".event as e
