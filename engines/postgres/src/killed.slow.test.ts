@@ -24,7 +24,9 @@ const MOST = 12
 const server = await PostgresServer.start()
 after(() => server.stop())
 
-it(`what transactional handlers write happens once for each event, though ${KILLS} of their processes are killed`, async () => {
+it(`what transactional handlers write happens once for each event, though ${KILLS} of their processes are killed`, {
+  timeout: KILLS * 4_000
+}, async () => {
   const url = await server.database()
   const { sql, query, end } = drive(MAIN_DRIVER, url, 2)
   after(end)

@@ -132,6 +132,30 @@ describe('the log in PostgreSQL', () => {
     assert.deepEqual(await take('third'), [])
   })
 
+  it('gives the events of a key in their order to a group that lags, though later ones were found late', async () => {
+    const { url, sql, tables } = await database()
+    const { id } = await tables.join('g', 'e', null, true, { kind: 'all' })
+    const event = { pattern: 'e', headers: undefined, body: '{}', due: undefined }
+    const publish = (one: string, key?: string) => tables.store([{ ...event, id: one, key }], 1_000)
+    await publish('first')
+    await publish('early', 'k')
+    const slow = await transaction(url, postgres({ sql }))
+    await slow.publish('late', 'k')
+    await publish('quick')
+    const known: string[] = []
+    const take = async (most: number) => {
+      const { taken } = await tables.turn('p', 60_000, [], known, [{ id, most }], false)
+      known.push(...taken.map(({ batch }) => batch))
+      return idsOf(taken)
+    }
+    assert.deepEqual(await take(1), ['first'])
+    await slow.end('commit')
+    assert.deepEqual(await take(9), ['early', 'late', 'quick'])
+    assert.deepEqual(await take(9), [])
+    const [figures] = await tables.figures([id])
+    assert.equal(figures?.lag, 4)
+  })
+
   it('gives the events of a process without signs of life to another one, with the runs that have begun', async () => {
     const { tables, query } = await database()
     const { id } = await tables.join('g', 'e', null, true, { kind: 'all' })

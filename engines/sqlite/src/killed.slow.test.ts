@@ -42,7 +42,9 @@ async function live(killAfter: number, first: number, last?: number): Promise<Li
   return life
 }
 
-it('all that was stored before a process was killed is handled, in order, and nothing is stored twice; what a transactional handler writes happens once', async () => {
+it('all that was stored before a process was killed is handled, in order, and nothing is stored twice; what a transactional handler writes happens once', {
+  timeout: KILLS * 4_000
+}, async () => {
   const stored: number[] = []
   const handled: number[] = []
   const note = (life: Life) => {

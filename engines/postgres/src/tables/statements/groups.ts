@@ -22,8 +22,8 @@ begin
       else coalesce((select min(position) - 1 from "elysia_microservices".event where published >= since), h.horizon)
     end;
     insert into "elysia_microservices".grp
-      (name, pattern, matcher, ordered, cursor, first_late, late, taken)
-      select group_name, group_pattern, group_matcher, is_ordered, at, latest, latest,
+      (name, pattern, matcher, ordered, cursor, late, taken)
+      select group_name, group_pattern, group_matcher, is_ordered, at, latest,
         coalesce((select sum(total) from "elysia_microservices".pattern where
           case when group_matcher is null then name = group_pattern else name ~ group_matcher end), 0)
         - (select count(*) from "elysia_microservices".event as e where position > at and position <= h.horizon

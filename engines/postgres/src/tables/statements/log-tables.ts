@@ -48,7 +48,8 @@ create table "elysia_microservices".late (
   position bigint not null unique
 );
 
--- Each group of each handler. It has got the late events up to a number, and the others up to the cursor.
+-- Each group of each handler. It has got the events up to the cursor, but for holes, and those of the late events up to a
+-- number that were behind the cursor.
 create table "elysia_microservices".grp (
   id integer generated always as identity primary key,
   name text not null,
@@ -58,7 +59,6 @@ create table "elysia_microservices".grp (
   ordered boolean not null,
   paused boolean not null default false,
   cursor bigint not null,
-  first_late bigint not null,
   late bigint not null,
   taken bigint not null,
   unique (name, pattern)

@@ -56,13 +56,13 @@ begin
       from "elysia_microservices".pending where grp = g.id and key is not null;
   end if;
 
-  -- Then those that were found late, and then the log up to the horizon.
+  -- Then those that were found late behind the cursor, and then the log up to the horizon, with those before it.
   select max(l.number) into latest from "elysia_microservices".late as l;
   for one in
     select * from (
       (select l.number, e.position, e.key from "elysia_microservices".late as l
         join "elysia_microservices".event as e on e.position = l.position
-        where l.number > g.late and l.number <= latest
+        where l.number > g.late and l.number <= latest and l.position <= g.cursor
           and case when g.matcher is null then e.pattern = g.pattern else e.pattern ~ g.matcher end
         order by l.number limit most + 64)
     ) as lates
@@ -95,8 +95,9 @@ begin
         where e.position > g.cursor and e.position <= h
           and case when g.matcher is null then e.pattern = g.pattern else e.pattern ~ g.matcher end
           and not exists (select from "elysia_microservices".hole where hole.position = e.position)
+          -- Found since: the next take has them, behind the cursor.
           and not exists (select from "elysia_microservices".late as l
-            where l.position = e.position and l.number > g.first_late)
+            where l.position = e.position and l.number > coalesce(latest, 0))
         order by e.position limit most_rows
     loop
       rows_read := rows_read + 1;
