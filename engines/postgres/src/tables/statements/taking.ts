@@ -56,7 +56,7 @@ begin
       from "elysia_microservices".pending where grp = g.id and key is not null;
   end if;
 
-  -- Then those that were found late behind the cursor, and then the log up to the horizon, with those before it.
+  -- Then those that were found late behind the cursor, and then the log up to the horizon, which has all other late ones.
   select max(l.number) into latest from "elysia_microservices".late as l;
   for one in
     select * from (
