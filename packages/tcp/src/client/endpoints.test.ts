@@ -110,7 +110,7 @@ describe('a client with several endpoints', () => {
   })
 
   it('refuses numbers of connections that are none', () => {
-    for (const connections of [0, 1.5, -1, 1_025, '2' as unknown as number]) {
+    for (const connections of [0, 1.5, -1, 1_025, 'two' as unknown as number]) {
       assert.throws(() => connectTo({ connections }), {
         name: 'OptionError',
         message: /^options\.connections must be a whole number from 1 to 1024, but is /
