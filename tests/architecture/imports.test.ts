@@ -61,6 +61,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['connection'],
     ['engine.ts', 'durable'],
     ['nats.ts'],
+    ['from-nest.ts'],
     ['index.ts', 'testing.ts']
   ],
   kafka: [
@@ -71,6 +72,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['durable'],
     ['engine.ts'],
     ['kafka.ts'],
+    ['from-nest.ts'],
     ['index.ts', 'testing.ts']
   ],
   mqtt: [
@@ -80,6 +82,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['connection'],
     ['engine.ts'],
     ['mqtt.ts'],
+    ['from-nest.ts'],
     ['index.ts', 'testing.ts']
   ],
   rabbitmq: [
@@ -90,6 +93,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['engine.ts'],
     ['durable'],
     ['rabbitmq.ts'],
+    ['from-nest.ts'],
     ['index.ts', 'testing.ts']
   ],
   redis: [
@@ -100,6 +104,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['durable'],
     ['engine.ts'],
     ['redis.ts'],
+    ['from-nest.ts'],
     ['index.ts', 'testing.ts']
   ],
   postgres: [['tables', 'options'], ['connection'], ['durable'], ['postgres.ts'], ['index.ts']],
@@ -117,7 +122,14 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['websocket.ts'],
     ['index.ts', 'client.ts', 'pool.ts', 'kit.ts', 'testing.ts']
   ],
-  tcp: [['socket', 'nest'], ['options'], ['server', 'client'], ['tcp.ts'], ['index.ts', 'kit.ts']],
+  tcp: [
+    ['socket', 'nest'],
+    ['options'],
+    ['server', 'client'],
+    ['tcp.ts'],
+    ['from-nest.ts'],
+    ['index.ts', 'kit.ts']
+  ],
   'elysia-microservices': [
     ['short-form.ts', 'router', 'app'],
     ['schema', 'hooks', 'types', 'chaos', 'controller', 'description'],

@@ -5,6 +5,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { has, NEEDS, type Need } from '@elysia-microservices/engine-tests'
+import { KAFKA_NEST_OPTIONS } from '@elysia-microservices/kafka/testing'
+import { MQTT_NEST_OPTIONS } from '@elysia-microservices/mqtt/testing'
+import { NATS_NEST_OPTIONS } from '@elysia-microservices/nats/testing'
+import { RABBITMQ_NEST_OPTIONS } from '@elysia-microservices/rabbitmq/testing'
+import { REDIS_NEST_OPTIONS } from '@elysia-microservices/redis/testing'
+import { type NestTable, wordsOf } from '@elysia-microservices/transport/nest'
 import { tcp } from 'elysia-microservices/tcp'
 import { rootFolder } from '../workspace.ts'
 import { ENGINES } from './engines.ts'
@@ -38,6 +44,22 @@ export function traitsTable(): string {
   ].join('\n')
 }
 
+/** The lists of options of Nest's transports, by the page that has them. */
+const NEST_TABLES: Readonly<Record<string, NestTable>> = {
+  'docs/kafka.md': KAFKA_NEST_OPTIONS,
+  'docs/mqtt.md': MQTT_NEST_OPTIONS,
+  'docs/nats.md': NATS_NEST_OPTIONS,
+  'docs/rabbitmq.md': RABBITMQ_NEST_OPTIONS,
+  'docs/redis.md': REDIS_NEST_OPTIONS
+}
+
+/** The table of Nest's options of one transport. Options with the same answer share a row. */
+function nestTable(table: NestTable): string {
+  const byAnswer = Map.groupBy(wordsOf(table), ([, answer]) => answer)
+  const rows = [...byAnswer].map(([answer, all]) => `| ${all.map(([name]) => name).join(', ')} | ${answer} |`)
+  return ['| option of Nest | here |', '| --- | --- |', ...rows].join('\n')
+}
+
 interface Part {
   readonly page: string
   /** The name in the comments around the part. */
@@ -51,6 +73,11 @@ export async function partsOfPages(): Promise<readonly Part[]> {
     `\`\`\`ts\n// ${file}\n${readFileSync(join(rootFolder, 'tests/engines', file), 'utf8')}\`\`\``
   return [
     { page: 'docs/nats.md', name: 'traits', text: traitsTable() },
+    ...Object.entries(NEST_TABLES).map(([page, table]) => ({
+      page,
+      name: 'nest options',
+      text: nestTable(table)
+    })),
     { page: 'docs/services.md', name: 'words', text: await wordsTable() },
     { page: 'docs/engines.md', name: 'example', text: example('hub-engine.ts') },
     { page: 'docs/engines.md', name: 'store', text: example('hub-store.ts') }

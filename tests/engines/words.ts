@@ -84,7 +84,7 @@ export const OWN: Readonly<Record<TransportName, readonly string[]>> = {
   rabbitmq: [],
   kafka: ['partitions', 'replicas', 'advertised', 'readUncommitted'],
   // Not a name: the server closes an older connection with the same id.
-  mqtt: ['clientId', 'will']
+  mqtt: ['clientId', 'will', 'qos']
 }
 
 /** Options of `connect()`, which a page's client has beside those of its transport. */

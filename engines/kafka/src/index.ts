@@ -1,4 +1,5 @@
 /** The exports for users of Kafka. */
+export { fromNest } from './from-nest.ts'
 
 export { type KafkaTransport, kafka } from './kafka.ts'
 export type { KafkaOptions, KafkaSasl } from './options/options.ts'

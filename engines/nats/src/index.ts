@@ -1,4 +1,5 @@
 /** The exports for users of NATS. */
+export { fromNest } from './from-nest.ts'
 
 export { type NatsTransport, nats } from './nats.ts'
 export type { NatsDurableOptions } from './options/durable-options.ts'

@@ -2,5 +2,6 @@
 
 export { natsIo } from './connection/nats-io.ts'
 export { natsBy } from './nats.ts'
+export { NATS_NEST_OPTIONS } from './options/nest-options.ts'
 export * from './testing/driver-cases.ts'
 export * from './testing/fake-server.ts'

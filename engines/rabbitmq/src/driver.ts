@@ -60,6 +60,8 @@ export interface QueueSettings {
   readonly maxLength?: number
   readonly maxPriority?: number
   readonly messageTtl?: number
+  readonly deadLetterExchange?: string
+  readonly deadLetterRoutingKey?: string
   readonly arguments?: unknown
 }
 

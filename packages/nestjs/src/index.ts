@@ -13,9 +13,11 @@ export {
   TimeoutError,
   UnauthenticatedError
 } from '@elysia-microservices/transport'
+export { ClientProxyFactory, ClientsModule } from './clients-module.ts'
 export { MicroserviceClient } from './microservice-client.ts'
 export { MicroserviceContext } from './microservice-context.ts'
 export { MicroserviceServer } from './microservice-server.ts'
+export type { NestForm } from './nest-transport.ts'
 export type {
   MicroserviceClientEvents,
   MicroserviceClientOptions,

@@ -178,12 +178,12 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
 
   /** The data and the headers of a call. Over some engines the data of Nest's users are a whole message. */
   #messageOf({ data, metadata }: ReadPacket): Readonly<Partial<NestMessage>> {
-    const whole = this.#options.transport.nestMessageOf?.(data)
-    if (whole === undefined) return { data, headers: metadata }
-    return {
-      data: whole.data,
-      headers: metadata === undefined ? whole.headers : { ...whole.headers, ...metadata }
-    }
+    const { transport, headers: own } = this.#options
+    const whole = transport.nestMessageOf?.(data)
+    const given = whole?.headers
+    const sources = [own, given, metadata].filter((one) => one !== undefined)
+    const headers = sources.length > 1 ? Object.assign({}, ...sources) : sources[0]
+    return { data: whole === undefined ? data : whole.data, headers }
   }
 
   #open(): Opened {

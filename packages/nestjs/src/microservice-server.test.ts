@@ -104,11 +104,14 @@ describe('a MicroserviceServer', () => {
     [{ tlsOptions: {}, tls: {} }, /options\.tlsOptions is the same as options\.tls/],
     [{ retryAttempts: 3 }, /options\.retryAttempts/],
     [{ retryDelay: 3 }, /options\.retryDelay/],
-    [{ transport: Transport.TCP, options: {} }, /options\.options .*given directly/],
+    [
+      { transport: Transport.TCP, options: {}, port: 1 },
+      /options\.port has no effect beside Nest's transport/
+    ],
     [{ maxBufferSize: 1 }, /options\.maxBufferSize is called options\.limits\.receiveBuffer here/],
     [{ maxSendBufferSize: 1 }, /options\.maxSendBufferSize is called options\.limits\.sendBuffer here/],
     [{ incompleteMessageTimeout: 1 }, /is called options\.limits\.incompleteMessage here/],
-    [{ transport: Transport.TCP }, /options\.transport .*given directly/],
+    [{ transport: Transport.GRPC }, /options\.transport .*no counterpart/],
     [{ transport: [] }, /options\.transport must be .*a transport/],
     [{ transport: memory(), port: 1 }, /options\.port has no effect together with options\.transport/],
     [{ options: { port: 1 } }, /options\.options/],

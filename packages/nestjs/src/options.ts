@@ -1,12 +1,14 @@
 /** The options of server and client, and the options of Nest that both refuse. */
 import {
   type AnyStore,
+  checkedDefaults,
   checkLogger,
   checkTimes,
   DEFAULT_DRAIN,
   type EventStore,
   type Logger,
   loggerOf,
+  type MessageHeaders,
   mustBeMilliseconds,
   mustBeText,
   OptionError,
@@ -16,7 +18,9 @@ import {
   type Transport,
   timeoutOf
 } from '@elysia-microservices/transport/kit'
-import { NEST_OPTION_NAMES } from '@elysia-microservices/transport/nest'
+import { NEST_OPTION_NAMES, type NestEnd } from '@elysia-microservices/transport/nest'
+import { Transport as NestTransport } from '@nestjs/microservices'
+import { fromNestForm, isNestForm, type NestForm } from './nest-transport.ts'
 import { type ShortClientOptions, type ShortServerOptions, shortForm } from './short-form.ts'
 
 /** Options of every server, on any transport. */
@@ -43,12 +47,15 @@ interface ClientOptions {
    * 30,000.
    */
   readonly timeout?: number | false | undefined
+  /** Headers of all calls and events; those of `setOnDispatchHook` take precedence. Default: none. */
+  readonly headers?: MessageHeaders | undefined
   /** The logger for failures that no caller can be told. Default: Nest's logger. */
   readonly logger?: Logger | undefined
 }
 
 /**
- * Options of `MicroserviceServer`: its own options, and either options of TCP or a transport. A key whose value is
+ * Options of `MicroserviceServer`: its own options, and options of TCP, or a transport, or Nest's own `{ transport:
+ * Transport.RMQ, options }`. A key whose value is
  * `undefined` has its default.
  */
 export type MicroserviceServerOptions =
@@ -64,9 +71,11 @@ export type MicroserviceServerOptions =
        */
       readonly transport: Transport | readonly Transport[]
     })
+  | (ServerOptions & NestForm)
 
 /**
- * Options of `MicroserviceClient`: its own options, and either options of TCP or a transport. A key whose value is
+ * Options of `MicroserviceClient`: its own options, and options of TCP, or a transport, or Nest's own `{ transport:
+ * Transport.RMQ, options }`. A key whose value is
  * `undefined` has its default. With options of TCP, `reconnect` and `retry` are false by default, as in Nest.
  */
 export type MicroserviceClientOptions =
@@ -79,6 +88,7 @@ export type MicroserviceClientOptions =
       /** The transport for calls. */
       readonly transport: Transport
     })
+  | (ClientOptions & NestForm)
 
 /** The `status` of server and client. */
 export type MicroserviceStatus = 'connected' | 'disconnected'
@@ -135,6 +145,7 @@ export const NEST_SERVER_OPTIONS = {
 /** The table of the client's own options. */
 export const NEST_CLIENT_OPTIONS = {
   timeout: { check: (_path, timeout) => checkTimes({ timeout }) },
+  headers: { check: (_path, headers) => void checkedDefaults({ headers: headers as MessageHeaders }) },
   logger: { check: checkLogger }
 } as const satisfies OptionTable<ClientOptions>
 
@@ -156,59 +167,91 @@ export interface CheckedServerOptions {
 export interface CheckedClientOptions {
   readonly transport: Transport
   readonly timeout: number
+  readonly headers: MessageHeaders | undefined
   readonly logger: Logger | undefined
 }
 
 /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
 export function serverOptions(options: MicroserviceServerOptions): CheckedServerOptions {
-  refuse(REFUSED_BY_SERVER, options)
-  const {
-    transport,
-    store: givenStore,
-    name: _name,
-    group: _group,
-    drain: _drain,
-    logger: _logger,
-    ...others
-  } = options
-  const own = { store: givenStore, name: _name, group: _group, drain: _drain, logger: _logger }
-  const { name, group, drain, logger } = readTable<ServerOptions, typeof NEST_SERVER_OPTIONS>(
-    'options',
-    own,
-    NEST_SERVER_OPTIONS
-  )
-  const transports = isShort(transport)
-    ? [shortForm(withTls(others), 'server', SERVER_NAMES)]
-    : given(transport, others)
-  const store = givenStore === undefined ? undefined : storeOf(givenStore, transports)
-  return { transports, store, name, group, drain, logger: logger && loggerOf(logger) }
+  const [given, { transport, ...others }] = split<ServerOptions>(options, NEST_SERVER_OPTIONS)
+  const own = readTable<ServerOptions, typeof NEST_SERVER_OPTIONS>('options', given, NEST_SERVER_OPTIONS)
+  const { name, logger } = own
+  const ends = isNestForm(options) ? nestEnd(options, others, (name ?? own.group) !== undefined) : undefined
+  const transports = ends
+    ? [ends.transport]
+    : isShort(transport)
+      ? [shortForm(withTls(refused(REFUSED_BY_SERVER, others)), 'server', SERVER_NAMES)]
+      : transportsIn(transport, refused(REFUSED_BY_SERVER, others))
+  return {
+    transports,
+    store: own.store === undefined ? undefined : storeOf(own.store, transports),
+    name,
+    group: own.group ?? (name === undefined ? ends?.group : undefined),
+    drain: given.drain === undefined ? (ends?.drain ?? own.drain) : own.drain,
+    logger: logger && loggerOf(logger)
+  }
 }
 
 /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
 export function clientOptions(options: MicroserviceClientOptions): CheckedClientOptions {
-  refuse(REFUSED_BY_BOTH, options)
-  const { transport, timeout: givenTimeout, logger: givenLogger, ...others } = options
-  const { timeout, logger } = readTable<ClientOptions, typeof NEST_CLIENT_OPTIONS>(
-    'options',
-    { timeout: givenTimeout, logger: givenLogger },
-    NEST_CLIENT_OPTIONS
-  )
+  const [given, { transport, ...others }] = split<ClientOptions>(options, NEST_CLIENT_OPTIONS)
+  const own = readTable<ClientOptions, typeof NEST_CLIENT_OPTIONS>('options', given, NEST_CLIENT_OPTIONS)
+  const ends = isNestForm(options) ? nestEnd(asClient(options), others, true) : undefined
   // As in Nest, the client connects when a call is made, and does not retry failed calls.
-  const [only] = isShort(transport)
-    ? [shortForm({ reconnect: false, retry: false, ...withTls(others) }, 'client', CLIENT_NAMES)]
-    : given(transport, others)
+  const [only] = ends
+    ? [ends.transport]
+    : isShort(transport)
+      ? [
+          shortForm(
+            { reconnect: false, retry: false, ...withTls(refused(REFUSED_BY_BOTH, others)) },
+            'client',
+            CLIENT_NAMES
+          )
+        ]
+      : transportsIn(transport, refused(REFUSED_BY_BOTH, others))
   return {
     transport: only as Transport,
-    timeout: timeoutOf(timeout),
-    logger: logger && loggerOf(logger)
+    timeout: timeoutOf(own.timeout),
+    headers: own.headers ?? ends?.headers,
+    logger: own.logger && loggerOf(own.logger)
   }
+}
+
+/** Separates the own options of an end from those that say how messages travel. */
+function split<Own extends object>(
+  options: object,
+  table: object
+): readonly [Own, { readonly transport?: unknown }] {
+  const entries = Object.entries(options)
+  return [
+    Object.fromEntries(entries.filter(([name]) => Object.hasOwn(table, name))) as Own,
+    Object.fromEntries(entries.filter(([name]) => !Object.hasOwn(table, name)))
+  ]
+}
+
+/** As in Nest, a client over TCP connects when a call is made, and does not retry failed calls. */
+function asClient({ transport, options }: NestForm): NestForm {
+  return transport === NestTransport.TCP
+    ? { transport, options: { reconnect: false, retry: false, ...options } }
+    : { transport, options }
+}
+
+function nestEnd(options: NestForm, others: object, isNamed: boolean): NestEnd {
+  const { options: _, ...stray } = others as NestForm
+  const [unknown] = Object.entries(stray).filter(([, value]) => value !== undefined)
+  if (unknown !== undefined)
+    throw new OptionError(
+      `options.${unknown[0]}`,
+      `options.${unknown[0]} has no effect beside Nest's transport; put options of Nest's transport into options.options`
+    )
+  return fromNestForm(options, isNamed)
 }
 
 function isShort(transport: unknown): transport is 'tcp' | undefined {
   return transport === undefined || transport === 'tcp'
 }
 
-function given(transport: unknown, others: object): readonly Transport[] {
+function transportsIn(transport: unknown, others: object): readonly Transport[] {
   const all = [transport].flat() as Transport[]
   if (all.length === 0 || all.some((one) => typeof Object(one).server !== 'function'))
     throw OptionError.expected(
@@ -241,19 +284,14 @@ function withTls(options: { readonly tls?: unknown; readonly tlsOptions?: unknow
  * Refuses options of Nest that have no effect here. `ClientsModule` passes options without types, so no compiler finds
  * them.
  */
-function refuse(refused: Readonly<Record<string, string>>, options: object): void {
+function refused(refusals: Readonly<Record<string, string>>, options: object): object {
   for (const [key, value] of Object.entries(options)) {
-    const why = Object.hasOwn(refused, key) ? refused[key] : undefined
+    const why = Object.hasOwn(refusals, key) ? refusals[key] : undefined
     if (why !== undefined && value !== undefined)
       throw new OptionError(`options.${key}`, `options.${key} has no effect here: ${why}`)
     const ours = Object.hasOwn(NEST_OPTION_NAMES, key) ? NEST_OPTION_NAMES[key] : undefined
     if (ours !== undefined && value !== undefined && key !== 'tlsOptions')
       throw new OptionError(`options.${key}`, `options.${key} is called options.${ours} here`)
   }
-  const { transport } = options as { transport?: unknown }
-  if (typeof transport === 'number')
-    throw new OptionError(
-      'options.transport',
-      `options.transport is not Nest's Transport here; ${NOT_NESTED}`
-    )
+  return options
 }

@@ -17,6 +17,7 @@ export type {
   RetryBudget,
   RetryOptions
 } from '@elysia-microservices/rsocket/pool'
+export { fromNest } from './from-nest.ts'
 export type { TcpClientOptions } from './options/client-options.ts'
 export type { ClientLimits, ConnectionLimits, ServerLimitOptions } from './options/limits.ts'
 export type { Source } from './options/security-options.ts'

@@ -9,6 +9,7 @@ export {
 export type { Socket, SocketListener } from '@elysia-microservices/rsocket/session'
 export { type FailedCall, RetryPolicy } from '@elysia-microservices/transport/kit'
 export { TcpClient } from './client/client.ts'
+export { TCP_NEST_OPTIONS } from './options/nest-options.ts'
 export { TcpServer } from './server/server.ts'
 export { bunSockets } from './socket/bun.ts'
 export { nativeSockets } from './socket/index.ts'

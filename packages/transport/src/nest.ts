@@ -5,6 +5,19 @@ export { answerByEventHandlers } from './nest/event-answer.ts'
 export { failurePacket } from './nest/failure-packet.ts'
 export { NEST_OPTION_NAMES } from './nest/option-names.ts'
 export {
+  adviceFor,
+  type FromNest,
+  fromNest,
+  NEST_SHARED,
+  type NestEnd,
+  type NestOption,
+  type NestTable,
+  ofSeconds,
+  onlyIf,
+  RECONNECTS,
+  wordsOf
+} from './nest/nest-options.ts'
+export {
   errorPacket,
   eventPacket,
   idToJson,

@@ -10,7 +10,9 @@ import {
   type OptionTable,
   readTable
 } from '@elysia-microservices/transport/kit'
+import { adviceFor } from '@elysia-microservices/transport/nest'
 import { isTopicName } from '../words/names.ts'
+import { KAFKA_NEST_OPTIONS } from './nest-options.ts'
 
 /** The credentials of a user. */
 export interface KafkaSasl {
@@ -122,8 +124,10 @@ export interface CheckedOptions
 
 /** @throws {OptionError} an option is invalid */
 export function kafkaOptions(given: KafkaOptions): CheckedOptions {
-  // NestJS's driver has this name.
-  refuseForeign(given, { ssl: 'give options.tls: true, or certificates' })
+  refuseForeign(given, {
+    ...adviceFor(KAFKA_NEST_OPTIONS, Object.keys(KAFKA_OPTIONS)),
+    ssl: 'give options.tls: true, or certificates'
+  })
   const {
     tls,
     url,

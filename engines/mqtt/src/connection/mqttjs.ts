@@ -30,7 +30,7 @@ export const mqttjs: Driver = {
         if (!client.connected) client.stream?.destroy()
       })
       client.once('connect', (connack) => {
-        connection = new Connection(client, connack, listener)
+        connection = new Connection(client, connack, options.qos, listener)
         resolve(connection)
       })
       client.once('close', () => {
@@ -85,6 +85,8 @@ function seconds(milliseconds = 0): number {
 class Connection implements DriverConnection {
   readonly #client: MqttClient
   readonly #connack: IConnackPacket
+  /** The quality of service of subscriptions. */
+  readonly #qos: 0 | 1 | 2
   readonly #listener: DriverListener
   readonly #nobody = new Set<number>()
   #pings: (Pong | undefined)[] = []
@@ -95,8 +97,9 @@ class Connection implements DriverConnection {
   /** The reason code with which the server ends the connection. */
   #code: number | undefined
 
-  constructor(client: MqttClient, connack: IConnackPacket, listener: DriverListener) {
+  constructor(client: MqttClient, connack: IConnackPacket, qos: 0 | 1 | 2, listener: DriverListener) {
     this.#client = client
+    this.#qos = qos
     this.#connack = connack
     this.#listener = listener
     client.on('packetreceive', (packet) => {
@@ -130,7 +133,7 @@ class Connection implements DriverConnection {
   subscribe(filter: string, id: number | undefined): Promise<void> {
     const properties = id === undefined ? undefined : { subscriptionIdentifier: id }
     return this.#settled((done) =>
-      this.#client.subscribe(filter, { qos: 0, ...(properties && { properties }) }, done)
+      this.#client.subscribe(filter, { qos: this.#qos, ...(properties && { properties }) }, done)
     )
   }
 

@@ -19,7 +19,9 @@ import {
   type OptionTable,
   readTable
 } from '@elysia-microservices/transport/kit'
+import { adviceFor } from '@elysia-microservices/transport/nest'
 import { ADDRESSING, isInboxPrefix, whyNoFilter } from '../words/topics.ts'
+import { MQTT_NEST_OPTIONS } from './nest-options.ts'
 
 /** The event that the server publishes if a connection ends without being closed. */
 export interface MqttWill {
@@ -72,6 +74,11 @@ export interface MqttOptions {
   readonly inboxPrefix?: string | undefined
   /** The event that the server publishes if the connection ends without being closed. Default: none. */
   readonly will?: MqttWill | undefined
+  /**
+   * The highest quality of service with which messages arrive: 0, 1 or 2. From 1 on the server sends a message again
+   * that was lost on the way. Default: 0.
+   */
+  readonly qos?: 0 | 1 | 2 | undefined
   /** Milliseconds within which a connection must be established. Default: 10,000. */
   readonly connectTimeout?: number | undefined
   /**
@@ -108,6 +115,7 @@ export const MQTT_OPTIONS = {
   will: {
     check: mustBe("an object such as { pattern: 'devices/7/gone' }", (value) => Object(value) === value)
   },
+  qos: { byDefault: 0, check: mustBe('0, 1 or 2', (value) => [0, 1, 2].includes(value as number)) },
   connectTimeout: CONNECT_TIMEOUT,
   heartbeat: HEARTBEAT
 } as const satisfies OptionTable<MqttOptions>
@@ -127,7 +135,7 @@ const PORTS = { mqtt: 1883, mqtts: 8883 } as const
 
 /** @throws {OptionError} an option is invalid */
 export function mqttOptions(given: MqttOptions): CheckedOptions {
-  refuseForeign(given, {})
+  refuseForeign(given, adviceFor(MQTT_NEST_OPTIONS, Object.keys(MQTT_OPTIONS)))
   const { url, username, password, ...all } = readTable('options', given, MQTT_OPTIONS)
   const urls = [url].flat()
   if (urls.length === 0) throw OptionError.expected('options.url', WANTED, urls)

@@ -40,14 +40,18 @@ export function writeHeaders(given: CarriedHeaders | undefined): Written {
 /** The headers of a message; `undefined`: the message has none. */
 export function readHeaders({
   properties,
-  retain
-}: Pick<IPublishPacket, 'retain'> & { readonly properties?: Properties | undefined }):
-  | MessageHeaders
-  | undefined {
+  retain,
+  qos = 0
+}: Pick<IPublishPacket, 'retain'> & {
+  readonly properties?: Properties | undefined
+  readonly qos?: number | undefined
+}): MessageHeaders | undefined {
   const given = properties?.userProperties
-  if (given === undefined && !retain) return undefined
+  if (given === undefined && !retain && qos === 0) return undefined
   const texts = Object.entries(given ?? {}).map(([name, value]) => [name, [value].flat().join(', ')])
-  return Object.fromEntries(retain ? [...texts, [RETAIN, 'true']] : texts)
+  if (retain) texts.push([RETAIN, 'true'])
+  if (qos > 0) texts.push([QOS, String(qos)])
+  return Object.fromEntries(texts)
 }
 
 /** Why MQTT cannot carry a header; `undefined`: MQTT can. */

@@ -28,12 +28,12 @@ describe('options of nats()', () => {
     [{ url: 'a', servers: 'a' }, /options.servers is another name of options.url/],
     [{ url: [] }, /options.url must be/],
     [{ queue: 'a' }, /give the service the option group/],
-    [{ user: 'a' }, /did you mean options.username/],
+    [{ user: 'a' }, /give options.username/],
     [{ maxReconnectAttempts: 3 }, /is not an option/],
     [{ servers: 5 }, /options.servers must be/],
     [{ servers: [''] }, /options.servers must be/],
     [{ group: 'a' }, /options.group is not an option; it is an option of the service/],
-    [{ timeout: 5_000 }, /did you mean options.connectTimeout/],
+    [{ timeout: 5_000 }, /give options.connectTimeout/],
     [{ events: 'some' }, /options.events must be/]
   ] as const)
     it(`refuse ${JSON.stringify(given)}`, () => {

@@ -20,9 +20,11 @@ import {
   readTable,
   withoutUndefined
 } from '@elysia-microservices/transport/kit'
+import { adviceFor } from '@elysia-microservices/transport/nest'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import { Inboxes } from '../words/inboxes.ts'
 import { type DurableStorage, durableStorage, type NatsDurableOptions } from './durable-options.ts'
+import { NATS_NEST_OPTIONS } from './nest-options.ts'
 
 /** Options that are passed on to the driver unchanged. */
 type PassedOn =
@@ -132,7 +134,7 @@ const FIXED: NodeConnectionOptions = {
 
 /** @throws {OptionError} an option is invalid */
 export function natsOptions(given: NatsOptions): CheckedOptions {
-  refuseForeign(given, {})
+  refuseForeign(given, adviceFor(NATS_NEST_OPTIONS, Object.keys(NATS_OPTIONS)))
   const all = readTable('options', given, NATS_OPTIONS)
   const { url, servers, username, password, clientName, events, durable, ...others } = all
   const { inboxPrefix, replyTo, connectTimeout, ...driver } = others

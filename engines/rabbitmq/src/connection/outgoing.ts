@@ -80,7 +80,13 @@ export function outgoingCopy(address: string, words: Words, given: Properties['h
 }
 
 /** A message to the queue that the client shares with NestJS, or to its exchange. */
-function toNest({ name, exchange }: NestQueue, address: string, words: Words, options: Properties): Outgoing {
+function toNest(
+  { name, exchange, persistent }: NestQueue,
+  address: string,
+  words: Words,
+  options: Properties
+): Outgoing {
   const place = exchange === undefined ? { exchange: '', key: name } : { exchange, key: keyOf(address) }
-  return { ...place, words, options: { ...options, type: address }, address }
+  const kept = persistent ? { persistent } : {}
+  return { ...place, words, options: { ...options, ...kept, type: address }, address }
 }

@@ -109,10 +109,11 @@ export class Taking {
 
   async #takeNest(
     channel: DriverChannel,
-    { name, options, exchange, noAck, prefetchCount }: NestQueue
+    { name, options, exchange, noAck, prefetchCount, noAssert }: NestQueue
   ): Promise<void> {
     const { hearing, subjects, receive } = this.#init
-    await channel.declareQueue(name, options)
+    if (noAssert) await channel.checkQueue(name)
+    else await channel.declareQueue(name, options)
     if (exchange !== undefined) {
       await channel.declareExchange(exchange, 'topic')
       for (const { address } of subjects) await channel.bindQueue(name, exchange, bindingOf(address))

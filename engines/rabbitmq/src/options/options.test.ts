@@ -19,7 +19,9 @@ describe('options of rabbitmq()', () => {
       options: { durable: true },
       exchange: undefined,
       noAck: true,
-      prefetchCount: 0
+      prefetchCount: 0,
+      persistent: false,
+      noAssert: false
     })
     assert.equal(rabbitmqOptions({ nest: { queue: 'q', wildcards: true } }).nest?.exchange, 'q')
     const given = rabbitmqOptions({

@@ -21,7 +21,9 @@ import {
   readTable,
   withoutUndefined
 } from '@elysia-microservices/transport/kit'
+import { adviceFor } from '@elysia-microservices/transport/nest'
 import type { Options } from 'amqplib'
+import { RABBITMQ_NEST_OPTIONS } from './nest-options.ts'
 
 /**
  * How the queue shared with NestJS is declared, with NestJS's names. All its users must declare the queue in the same
@@ -31,6 +33,8 @@ export type QueueOptions = Pick<
   Options.AssertQueue,
   | 'arguments'
   | 'autoDelete'
+  | 'deadLetterExchange'
+  | 'deadLetterRoutingKey'
   | 'durable'
   | 'exclusive'
   | 'expires'
@@ -67,6 +71,12 @@ export interface RabbitmqNestOptions {
    * number, as in NestJS.
    */
   readonly prefetchCount?: number | undefined
+  /**
+   * Whether messages to that queue survive a restart of the server, if the queue does. Default: false, as in NestJS.
+   */
+  readonly persistent?: boolean | undefined
+  /** Whether that queue is used as it is and not declared: then it must exist. Default: false. */
+  readonly noAssert?: boolean | undefined
   /**
    * Queues in which NestJS clients may want their answers (their option `replyQueue`), besides direct reply-to.
    * Default: none.
@@ -111,6 +121,8 @@ export interface NestQueue {
   readonly noAck: boolean
   /** 0: any number. */
   readonly prefetchCount: number
+  readonly persistent: boolean
+  readonly noAssert: boolean
 }
 
 /** The table of the options in `nest`. */
@@ -120,6 +132,8 @@ export const RABBITMQ_NEST = {
     check: mustHaveOnly(
       'arguments',
       'autoDelete',
+      'deadLetterExchange',
+      'deadLetterRoutingKey',
       'durable',
       'exclusive',
       'expires',
@@ -132,6 +146,8 @@ export const RABBITMQ_NEST = {
   exchange: { check: mustBe('the name of an exchange', isName) },
   noAck: { byDefault: true, check: mustBeBoolean },
   prefetchCount: { byDefault: 0, check: mustBeWhole(0, 65_535) },
+  persistent: { byDefault: false, check: mustBeBoolean },
+  noAssert: { byDefault: false, check: mustBeBoolean },
   replyQueues: { byDefault: [], check: mustBe('a list of names of queues', isListOfNames) }
 } as const satisfies OptionTable<RabbitmqNestOptions>
 
@@ -176,7 +192,11 @@ export interface CheckedOptions
 
 /** @throws {OptionError} an option is invalid */
 export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
-  refuseForeign(given, { ...FOREIGN, ...MOVED })
+  refuseForeign(given, {
+    ...adviceFor(RABBITMQ_NEST_OPTIONS, Object.keys(RABBITMQ_OPTIONS)),
+    ...FOREIGN,
+    ...MOVED
+  })
   const all = readTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>('options', given, RABBITMQ_OPTIONS)
   const { url, urls: theirs, nest: shared = {}, ...others } = all
   const { path, urls } = readUrls({ url, urls: theirs }, 'urls', 'amqp://localhost')
@@ -194,7 +214,7 @@ export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
 
 /** The queue shared with NestJS. @param given the options of the user, without defaults */
 function nestQueue(all: NestFromUser, given: RabbitmqNestOptions): NestQueue | undefined {
-  const { queue, queueOptions, wildcards, exchange, noAck, prefetchCount } = all
+  const { queue, queueOptions, wildcards, exchange, noAck, prefetchCount, persistent, noAssert } = all
   if (given.prefetchCount !== undefined && noAck)
     throw new OptionError(
       'options.nest.prefetchCount',
@@ -205,7 +225,9 @@ function nestQueue(all: NestFromUser, given: RabbitmqNestOptions): NestQueue | u
       queueOptions,
       exchange,
       wildcards: wildcards || undefined,
-      noAck: noAck ? undefined : noAck
+      noAck: noAck ? undefined : noAck,
+      persistent: persistent || undefined,
+      noAssert: noAssert || undefined
     }
     const [way] = Object.keys(withoutUndefined(ways))
     if (way === undefined) return undefined
@@ -219,7 +241,9 @@ function nestQueue(all: NestFromUser, given: RabbitmqNestOptions): NestQueue | u
     options: { durable: true, ...queueOptions },
     exchange: exchange ?? (wildcards ? queue : undefined),
     noAck,
-    prefetchCount
+    prefetchCount,
+    persistent,
+    noAssert
   }
 }
 

@@ -12,9 +12,11 @@ import {
   readTable,
   withoutUndefined
 } from '@elysia-microservices/transport/kit'
+import { adviceFor } from '@elysia-microservices/transport/nest'
 import type { RedisOptions as DriverOptions } from 'ioredis'
 import { isInboxPrefix } from '../words/channels.ts'
 import { type DurableStorage, durableStorage, type RedisDurableOptions } from './durable-options.ts'
+import { REDIS_NEST_OPTIONS } from './nest-options.ts'
 import { type Place, placeOf } from './place.ts'
 
 /** Options that are passed on to the driver unchanged. */
@@ -102,6 +104,7 @@ export interface CheckedOptions
 /** @throws {OptionError} an option is invalid */
 export function redisOptions(given: RedisOptions): CheckedOptions {
   refuseForeign(given, {
+    ...adviceFor(REDIS_NEST_OPTIONS, Object.keys(REDIS_OPTIONS)),
     sentinels: 'give the addresses of sentinels as options.url, with options.sentinelName',
     name: "give the name of a sentinels' master as options.sentinelName, and that of the connection as options.clientName"
   })

@@ -68,9 +68,9 @@ export function moduleOf(metadata: ModuleMetadata): Type {
 }
 
 /** Options of TCP together with those of the strategy. */
-export type TcpOptions = Exclude<MicroserviceServerOptions, { readonly transport: object }>
+export type TcpOptions = Exclude<MicroserviceServerOptions, { readonly transport: object | number }>
 /** Options of TCP together with those of the client. */
-export type TcpClientOptions = Exclude<MicroserviceClientOptions, { readonly transport: object }>
+export type TcpClientOptions = Exclude<MicroserviceClientOptions, { readonly transport: object | number }>
 
 /** Starts a Nest microservice on the transport of this library. */
 export async function startService(metadata: ModuleMetadata, options: TcpOptions = {}): Promise<OurService> {

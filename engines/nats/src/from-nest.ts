@@ -1,0 +1,16 @@
+/** The transport that options of NestJS's transport stand for. */
+import type { NestEnd } from '@elysia-microservices/transport/nest'
+import { nats } from './nats.ts'
+import { natsFromNest } from './options/nest-options.ts'
+import { NATS_OPTIONS } from './options/options.ts'
+
+/**
+ * Makes the transport from the options of NestJS's. As in NestJS, each process gets every event, unless it has a group or a name.
+ * @param isNamed whether the service has a name or a group
+ * @throws {OptionError} an option has no counterpart here
+ */
+export function fromNest(given: object | undefined, isNamed = false): NestEnd {
+  const { transport: options, ...beside } = natsFromNest(given, Object.keys(NATS_OPTIONS))
+  const events = isNamed || beside.group !== undefined ? {} : { events: 'every-process' as const }
+  return { ...beside, transport: nats({ ...events, ...options }) }
+}

@@ -1,0 +1,67 @@
+/** Nest's `ClientsModule` and `ClientProxyFactory`, whose clients are ours: applications change an import alone. */
+import type { DynamicModule } from '@nestjs/common'
+import {
+  type ClientProvider,
+  type ClientsModuleAsyncOptions,
+  type ClientsModuleOptions,
+  type ClientsModuleOptionsFactory,
+  type ClientsProviderAsyncOptions,
+  type CustomClientOptions,
+  ClientsModule as NestModule,
+  Transport
+} from '@nestjs/microservices'
+import { MicroserviceClient } from './microservice-client.ts'
+
+/** The same provider with our client, unless it names a class of its own. */
+function ours<Provider extends ClientProvider>(provider: Provider): Provider {
+  if ('customClass' in provider) return provider
+  const {
+    transport = Transport.TCP,
+    options,
+    ...others
+  } = provider as {
+    readonly transport?: Transport
+    readonly options?: object
+  }
+  return { ...others, customClass: MicroserviceClient, options: { transport, options } } as never
+}
+
+function oursAsync(given: ClientsProviderAsyncOptions): ClientsProviderAsyncOptions {
+  const { useFactory, useClass, useExisting, ...others } = given
+  if (useFactory !== undefined)
+    return { ...others, useFactory: async (...args: unknown[]) => ours(await useFactory(...args)) }
+  return {
+    ...others,
+    useFactory: async (factory: ClientsModuleOptionsFactory) => ours(await factory.createClientOptions()),
+    inject: [useExisting ?? useClass],
+    extraProviders: [...(given.extraProviders ?? []), ...(useClass === undefined ? [] : [useClass])]
+  }
+}
+
+/** Nest's module of clients, with the same options; its clients are `MicroserviceClient`s. */
+export class ClientsModule extends NestModule {
+  /** Makes clients from options. @throws {OptionError} an option has no counterpart here */
+  static override register(options: ClientsModuleOptions): DynamicModule {
+    return NestModule.register(
+      Array.isArray(options) ? options.map(ours) : { ...options, clients: options.clients.map(ours) }
+    )
+  }
+
+  /** Makes clients from options that providers give, such as Nest's `ConfigService`. */
+  static override registerAsync(options: ClientsModuleAsyncOptions): DynamicModule {
+    return NestModule.registerAsync(
+      Array.isArray(options)
+        ? options.map(oursAsync)
+        : { ...options, clients: options.clients.map(oursAsync) }
+    )
+  }
+}
+
+/** Nest's factory of clients, with the same options; its clients are `MicroserviceClient`s. */
+export const ClientProxyFactory = {
+  /** Makes a client. @throws {OptionError} an option has no counterpart here */
+  create(options: ClientProvider): MicroserviceClient {
+    const { customClass: Client, options: own } = ours(options) as CustomClientOptions
+    return new Client(own) as MicroserviceClient
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * How the options of Nest's transports are answered here. Each transport has one list of them, from which options are
+ * translated, from which its page in the documentation gets its table, and which a test compares with Nest's types.
+ */
+import { OptionError } from '../errors/index.ts'
+import type { MessageHeaders } from '../headers.ts'
+import type { Transport } from '../transport.ts'
+
+/** The answer to one option of Nest. */
+export interface NestOption {
+  /**
+   * The option here: `'tls'`, or within a group `'nest.queue'`. An option of the service or of the client has the name
+   * of its end in front: `'service.group'`, `'client.headers'`. Default: it is not needed here, or refused.
+   */
+  readonly ours?: string
+  /** Converts the value, or checks one that is not needed. Default: it is the same. @throws {OptionError} the value has no counterpart */
+  readonly convert?: (value: unknown, path: string) => unknown
+  /** Why the option is not needed here: it has no effect. */
+  readonly needless?: string
+  /** What to do in place of an option that is refused. */
+  readonly instead?: string
+}
+
+/** The options of one of Nest's transports; those in groups have names such as `client.brokers`. */
+export type NestTable = Readonly<Record<string, NestOption>>
+
+/** Options of Nest, translated. */
+export interface FromNest {
+  /** The options of the transport here. */
+  readonly transport: Readonly<Record<string, unknown>>
+  /** The group of the service, which Nest's transport names. */
+  readonly group: string | undefined
+  /** Milliseconds that messages in flight may take when the service stops. */
+  readonly drain: number | undefined
+  /** The headers of all calls of a client. */
+  readonly headers: MessageHeaders | undefined
+}
+
+/** The transport that Nest's options stand for, and options of its service or its client. */
+export interface NestEnd extends Omit<FromNest, 'transport'> {
+  readonly transport: Transport
+}
+
+/**
+ * Translates options of Nest. Options that Nest does not have must be options of the transport here.
+ * @param own the names of the options of the transport here
+ * @throws {OptionError} an option is refused, with what to do in its place
+ */
+export function fromNest(table: NestTable, given: object | undefined, own: readonly string[]): FromNest {
+  const result: Record<string, unknown> = {}
+  translate(table, given ?? {}, '', own, result)
+  const { service, client, ...transport } = result as { service?: object; client?: object }
+  const { group, drain } = Object(service) as { group?: string; drain?: number }
+  return { transport, group, drain, headers: (Object(client) as { headers?: MessageHeaders }).headers }
+}
+
+function translate(
+  table: NestTable,
+  given: object,
+  group: string,
+  own: readonly string[],
+  result: Record<string, unknown>
+): void {
+  for (const [name, value] of Object.entries(given) as [string, unknown][]) {
+    if (value === undefined || value === null) continue
+    const key = group + name
+    const path = `options.${key}`
+    const row = Object.hasOwn(table, key) ? table[key] : undefined
+    if (row !== undefined) {
+      if (row.instead !== undefined) throw new OptionError(path, sentenceOf(path, row))
+      const converted = row.convert === undefined ? value : row.convert(value, path)
+      if (row.ours !== undefined && converted !== undefined) put(result, row.ours, converted)
+    } else if (Object.keys(table).some((one) => one.startsWith(`${key}.`)) && typeof value === 'object')
+      translate(table, value, `${key}.`, own, result)
+    else if (group === '' && own.includes(name)) result[name] = value
+    else throw new OptionError(path, `${path} is neither an option of Nest's transport nor of ours`)
+  }
+}
+
+/** Sets an option by its path: `nest.queue`. Values of one group are merged. */
+function put(result: Record<string, unknown>, path: string, value: unknown): void {
+  const [first = '', ...rest] = path.split('.')
+  if (rest.length === 0) {
+    result[first] = value
+    return
+  }
+  const group = { ...(result[first] as object | undefined) }
+  put(group as Record<string, unknown>, rest.join('.'), value)
+  result[first] = group
+}
+
+/**
+ * What to do with options that have Nest's names where ours are expected, by name, as ends of sentences.
+ * @param own the names of the options of the transport here, which are left out
+ */
+export function adviceFor(table: NestTable, own: readonly string[]): Readonly<Record<string, string>> {
+  const foreign = Object.entries(table).filter(([name]) => !name.includes('.') && !own.includes(name))
+  const groups = Object.keys(table).flatMap((name) => (name.includes('.') ? [name.replace(/\..*/, '')] : []))
+  const nested = [...new Set(groups)].filter((name) => !own.includes(name))
+  return Object.fromEntries([
+    ...nested.map((name) => [
+      name,
+      'give its options directly, with our names: the page of this transport in docs lists them'
+    ]),
+    ...foreign.map(([name, row]) => [name, adviceOf(row)])
+  ])
+}
+
+function adviceOf({ ours, needless, instead }: NestOption): string {
+  if (ours === undefined) return instead ?? `leave it out: ${needless}`
+  const [end, name] = ours.split('.')
+  if (end === 'service') return `give the service the option ${name}: microservice({ ${name}, transport })`
+  if (end === 'client') return `give the client the option ${name}: connect({ ${name}, transport })`
+  return `give options.${ours}`
+}
+
+/** The answer to each option, as rows of a table in Markdown: the option of Nest, and the answer. */
+export function wordsOf(table: NestTable): readonly (readonly [string, string])[] {
+  return Object.entries(table).map(([name, row]) => [`\`${name}\``, inWords(name, row)])
+}
+
+function inWords(name: string, { ours, needless, instead, convert }: NestOption): string {
+  if (instead !== undefined) return `refused: ${instead}`
+  if (ours === undefined)
+    return `${convert === undefined ? 'not needed' : 'only without an effect'}: ${needless}`
+  if (ours === name) return 'the same'
+  if (ours.endsWith(`.${name}`) && !ours.startsWith('client.'))
+    return `the same, in \`${ours.slice(0, -name.length - 1)}\``
+  const [end, inside] = ours.split('.')
+  return end === 'service' || end === 'client' ? `\`${inside}\` of the ${end}` : `\`${ours}\``
+}
+
+function sentenceOf(path: string, row: NestOption): string {
+  return `${path} of Nest has no effect here: ${row.instead}`
+}
+
+/** Rows that all transports have. */
+export const NEST_SHARED = {
+  serializer: { instead: 'the transport writes packets; change data in pipes and interceptors' },
+  deserializer: { instead: 'the transport reads packets; change data in pipes and interceptors' }
+} as const satisfies NestTable
+
+const FOR_EVER = 'a lost connection is restored for as long as it takes'
+
+/** An option that says how often, or when, to connect again. */
+export const RECONNECTS: NestOption = { needless: FOR_EVER }
+
+/** Converts seconds to milliseconds. */
+export function ofSeconds(value: unknown): unknown {
+  return Number.isFinite(Number(value)) ? Number(value) * 1_000 : value
+}
+
+/** Makes a conversion that lets one value pass without an effect, and refuses all others. */
+export function onlyIf(harmless: readonly unknown[], instead: string) {
+  return (value: unknown, path: string): undefined => {
+    if (!harmless.includes(value))
+      throw new OptionError(path, `${path} of Nest has no effect here: ${instead}`)
+  }
+}
