@@ -55,8 +55,9 @@ const NEST_TABLES: Readonly<Record<string, NestTable>> = {
 
 /** The table of Nest's options of one transport. Options with the same answer share a row. */
 function nestTable(table: NestTable): string {
-  const byAnswer = Map.groupBy(wordsOf(table), ([, answer]) => answer)
-  const rows = [...byAnswer].map(([answer, all]) => `| ${all.map(([name]) => name).join(', ')} | ${answer} |`)
+  const byAnswer = new Map<string, string[]>()
+  for (const [name, answer] of wordsOf(table)) byAnswer.set(answer, [...(byAnswer.get(answer) ?? []), name])
+  const rows = [...byAnswer].map(([answer, names]) => `| ${names.join(', ')} | ${answer} |`)
   return ['| option of Nest | here |', '| --- | --- |', ...rows].join('\n')
 }
 
