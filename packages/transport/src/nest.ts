@@ -3,7 +3,6 @@
 export type { ChannelRef, ConsumerRef, ProducerRef } from './nest/driver-refs.ts'
 export { answerByEventHandlers } from './nest/event-answer.ts'
 export { failurePacket } from './nest/failure-packet.ts'
-export { NEST_OPTION_NAMES } from './nest/option-names.ts'
 export {
   adviceFor,
   type FromNest,
@@ -17,6 +16,7 @@ export {
   RECONNECTS,
   wordsOf
 } from './nest/nest-options.ts'
+export { NEST_OPTION_NAMES } from './nest/option-names.ts'
 export {
   errorPacket,
   eventPacket,
