@@ -187,7 +187,7 @@ describe("options in Nest's own form", () => {
       [Transport.REDIS, { role: 'slave' }, /need the master/],
       [Transport.MQTT, { will: {} }, /will: \{ pattern, data \}/],
       [Transport.TCP, { retryAttempts: 3 }, /call listen\(\) again/],
-      [Transport.NATS, { unheard: 1 }, /neither an option of Nest's transport nor of ours/],
+      [Transport.NATS, { unheard: 1 }, /is no option of Nest's transport, and none of this/],
       [Transport.GRPC, {}, /Transport.GRPC of Nest, which has no counterpart/]
     ] as const)
       assert.throws(() => new MicroserviceServer({ transport, options }), sentence)

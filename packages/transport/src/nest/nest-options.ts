@@ -17,7 +17,7 @@ export interface NestOption {
   readonly convert?: (value: unknown, path: string) => unknown
   /** Why the option is not needed here: it has no effect. */
   readonly needless?: string
-  /** What to do in place of an option that is refused. */
+  /** The thing to do in place of an option that is refused. */
   readonly instead?: string
 }
 
@@ -73,7 +73,7 @@ function translate(
     } else if (Object.keys(table).some((one) => one.startsWith(`${key}.`)) && typeof value === 'object')
       translate(table, value, `${key}.`, own, result)
     else if (group === '' && own.includes(name)) result[name] = value
-    else throw new OptionError(path, `${path} is neither an option of Nest's transport nor of ours`)
+    else throw new OptionError(path, `${path} is no option of Nest's transport, and none of this library's`)
   }
 }
 
@@ -90,7 +90,7 @@ function put(result: Record<string, unknown>, path: string, value: unknown): voi
 }
 
 /**
- * What to do with options that have Nest's names where ours are expected, by name, as ends of sentences.
+ * Advice about options that have Nest's names where ours are expected, by name, as ends of sentences.
  * @param own the names of the options of the transport here, which are left out
  */
 export function adviceFor(table: NestTable, own: readonly string[]): Readonly<Record<string, string>> {
