@@ -200,7 +200,9 @@ export class Calls {
   /** Deletes the last event that waits for its time. */
   async #cancel(step: Step & { do: 'cancel' }): Promise<void> {
     const client = this.#clientOf(step.client)
-    const last = this.#waiting.pop()
+    // Of an event that is being published still, the publication may come behind its cancellation.
+    const at = this.#waiting.findLastIndex(({ kept }) => kept.isPromised)
+    const [last] = at < 0 ? [] : this.#waiting.splice(at, 1)
     if (client === undefined || last === undefined) return
     this.waiting++
     const wasWaiting = await client.cancel(last.pattern, last.id).catch(() => undefined)

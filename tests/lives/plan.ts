@@ -10,6 +10,7 @@ import {
   SOCKETS,
   STORES
 } from './carriers.ts'
+import { loadOf } from './load.ts'
 import { Random } from './random.ts'
 
 export interface Config {
@@ -191,17 +192,17 @@ export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wis
   // In some lives everything happens within a short time, so that more of it meets.
   const latest = within ?? random.of([undefined, undefined, 500, 2_000])
   const least = worst ?? random.of(['calls', 'acts', 'losses', 'losses'] as const)
-  // In real time a minute is long.
   const kinds = { worst: least, within: latest, hasFuture: FUTURES.has(carrier) && within === undefined }
-  const steps = Array.from({ length: random.between(3, 40) }, () => stepOf(random, config, kinds))
+  const hasLoad = least === 'losses' && within === undefined && ENGINES.has(carrier) && STORES.has(carrier)
+  const steps = hasLoad && random.chance(0.2) ? [...loadOf(random)] : []
+  for (let n = random.between(3, 40); n > 0; n--) steps.push(stepOf(random, config, kinds))
   return { config, steps: steps.sort((one, other) => one.at - other.at) }
 }
 
-/** The steps that a plan may have. */
 interface Kinds {
   readonly worst: Worst
   readonly within: number | undefined
-  /** Whether events may wait for their time. */
+  /** Whether events may wait for their time, which would take long in real time. */
   readonly hasFuture: boolean
 }
 
@@ -260,7 +261,7 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture }: Ki
       at,
       do: 'publish',
       client,
-      to: random.of([['kept'], ['filed'], ['kept', 'filed']] as const),
+      to: random.of([['kept'], ['filed'], ['kept', 'filed'], ['kept', 'filed']] as const),
       keys: random.of([1, 3, 20]),
       ...timeOf(random, hasFuture),
       ...random.of([
@@ -288,7 +289,7 @@ function timesOf(random: Random, often: readonly number[], sizes: readonly numbe
 
 /** The time of events; those that may be cancelled need a name. */
 function timeOf(random: Random, hasFuture: boolean) {
-  const delay = hasFuture ? random.of([0, 0, 5, 500, 60_000]) : 0
+  const delay = hasFuture ? random.of([0, 0, 0, 0, 0, 0, 5, 500, 60_000]) : 0
   return { delay, hasId: delay > 0 || random.chance(0.5) }
 }
 
@@ -375,7 +376,7 @@ const AWAY = [0, 1, 100, 2_000, 2_000, 60_000] as const
 /** For how long a connection is lost, and how often: short losses also come one after the other. */
 function awayOf(random: Random) {
   const away = random.of(AWAY)
-  return { for: away, times: away > 100 ? 1 : random.of([1, 1, 1, 20]) }
+  return { for: away, times: away > 100 ? 1 : random.of([1, 1, 20]) }
 }
 
 /** Frames of RSocket, whole or with some bytes changed, and bytes behind them that are no frame. */
