@@ -200,7 +200,8 @@ export class Supervisor {
   }
 
   #does(doing: Doing, problem?: string): void {
-    if (doing !== this.#doing) this.#since = Date.now()
+    // A restart begins anew.
+    if (doing !== this.#doing || doing === 'runs') this.#since = Date.now()
     this.#doing = doing
     this.#problem = problem
   }
