@@ -200,7 +200,7 @@ export class Supervisor {
   }
 
   #does(doing: Doing, problem?: string): void {
-    // A restart begins anew.
+    // Each start counts by itself.
     if (doing !== this.#doing || doing === 'runs') this.#since = Date.now()
     this.#doing = doing
     this.#problem = problem
