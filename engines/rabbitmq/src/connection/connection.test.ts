@@ -193,6 +193,36 @@ describe('the queue shared with NestJS', () => {
     assert.deepEqual(taken, ['p.q'])
   })
 
+  it('keeps events for a service that starts later: a client declares it before the first one', async () => {
+    const client = await connect({ nest: { queue: 'nest' } })
+    for (const n of [1, 2]) client.emit('p', JSON.stringify({ pattern: 'p', data: n }))
+    await client.flush()
+    assert.equal(waiting(), 2)
+    const service = await connect({ nest: { queue: 'nest' } })
+    const taken: string[] = []
+    await service.take([subject('p')], (_subject, { words }) => void taken.push(String(words)))
+    await settled()
+    assert.deepEqual(
+      taken.map((words) => JSON.parse(words).data),
+      [1, 2]
+    )
+  })
+
+  it('fails an event that no queue takes, because the client may not declare it', async () => {
+    server.forbidden.add('nest')
+    const client = await connect({ nest: { queue: 'nest' } })
+    client.emit('p', '{}')
+    await assert.rejects(client.flush(), {
+      code: 'NOT_STORED',
+      message: /no queue 'nest'.*start the service/
+    })
+    server.forbidden.delete('nest')
+    server.declareQueue('nest', { durable: false }, client)
+    client.emit('p', '{}')
+    await client.flush()
+    assert.equal(waiting(), 1, 'a queue that is declared otherwise takes events, too')
+  })
+
   it('is sent no request while nobody consumes it', async () => {
     const client = await connect({ nest: { queue: 'nest' } })
     server.declareQueue('nest', { durable: true }, client)

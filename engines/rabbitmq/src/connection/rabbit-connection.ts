@@ -33,6 +33,7 @@ import { haveExchanges } from './exchanges.ts'
 import { Inboxes, listenToAll } from './inboxes.ts'
 import { Link, type Part } from './link.ts'
 import { type Outgoing, outgoingCopy, outgoingEvent, outgoingOf } from './outgoing.ts'
+import { SharedQueue } from './shared-queue.ts'
 import { Taking } from './taking.ts'
 
 /** Bytes of a message; a larger message is sent in parts: RabbitMQ 4 refuses larger messages by default. */
@@ -60,6 +61,10 @@ export class RabbitConnection implements Carrier {
   readonly hearing: Hearing
   readonly #nest: NestQueue | undefined
   readonly #attendance: Attendance | undefined
+  /** The queue shared with NestJS, unless an exchange leads to it. */
+  readonly #shared: SharedQueue | undefined
+  /** Why events of the last moment were not sent. */
+  #unsent: Error | undefined
   #out: Pick<Part, 'channel'> = { channel: undefined }
   #taking: Taking | undefined
   readonly #inboxes: Inboxes
@@ -84,10 +89,9 @@ export class RabbitConnection implements Carrier {
     this.hearing = new Hearing(listener)
     this.#inboxes = new Inboxes(link, this.hearing)
     this.#nest = options.nest
-    this.#attendance =
-      options.nest === undefined || options.nest.exchange !== undefined
-        ? undefined
-        : new Attendance(link, options.nest.name)
+    const queue = options.nest?.exchange === undefined ? options.nest : undefined
+    this.#attendance = queue && new Attendance(link, queue.name)
+    this.#shared = queue && new SharedQueue(link, queue)
     this.#room = new Room(
       () => this.flush(),
       () => this.isConnected
@@ -172,7 +176,25 @@ export class RabbitConnection implements Carrier {
   }
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
-    this.#send(outgoingEvent(this.#nest, address, packet, reply, headers))
+    const outgoing = outgoingEvent(this.#nest, address, packet, reply, headers)
+    if (this.#shared === undefined) this.#send(outgoing)
+    else this.#sendWhenThere(this.#shared, outgoing)
+  }
+
+  /** Sends an event to a queue shared with NestJS, in which it waits for a service. */
+  #sendWhenThere(shared: SharedQueue, outgoing: Outgoing): void {
+    const { address, words } = outgoing
+    if (!this.isConnected)
+      return this.#held.hold(address, words.length, () => this.#sendWhenThere(shared, outgoing))
+    const losses = this.#losses
+    this.#asked++
+    shared.have((failure) => {
+      if (losses === this.#losses) {
+        if (failure === undefined) this.#send(outgoing)
+        else this.#unsent = failure
+      }
+      this.#answered()
+    })
   }
 
   /**
@@ -309,6 +331,9 @@ export class RabbitConnection implements Carrier {
     if (losses !== this.#losses || !this.isConnected)
       throw new ConnectionError(`The connection to RabbitMQ at ${this.server} was lost`, true)
     this.#recent.clear()
+    const unsent = this.#unsent
+    this.#unsent = undefined
+    if (unsent !== undefined) throw unsent
   }
 
   async close(): Promise<void> {
@@ -328,6 +353,7 @@ export class RabbitConnection implements Carrier {
   lost(): void {
     this.#losses++
     this.#attendance?.forget()
+    this.#shared?.forget()
     this.#recent.clear()
     this.#taking?.lost()
     this.#inboxes.lost()
