@@ -1,10 +1,9 @@
 /** Each service of `elysia-microservices dev` can have its own runtime. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
+import { delimiter, dirname } from 'node:path'
 import { afterEach, describe, it } from 'node:test'
-import { freePort, isMissing } from '@elysia-microservices/test-support'
-import { rootFolder } from '../workspace.ts'
+import { DENO, freePort, isMissing } from '@elysia-microservices/test-support'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, service } from './programs.ts'
 
@@ -19,10 +18,13 @@ const VERSIONS = {
   deno: 'Deno.version.deno'
 }
 
+/** The variables with which `dev` finds all runtimes. */
+const env = { PATH: `${process.env['PATH']}${delimiter}${dirname(DENO)}` }
+
 /** The program that is missing to run a runtime; `undefined`: none. */
 function missing(runtime: string): string | undefined {
-  const { status } = spawnSync(join(rootFolder, 'node_modules/.bin', runtime), ['--version'])
-  return status === 0 ? undefined : `${runtime} in node_modules`
+  const { status } = spawnSync(runtime, ['--version'], { env: { ...process.env, ...env } })
+  return status === 0 ? undefined : `${runtime} on the PATH and in tools/runtimes`
 }
 
 describe('services of dev', () => {
@@ -38,7 +40,7 @@ console.log(label, ${version})
         'microservices.config.ts': config({ services: { stock: { entry: 'stock.ts', runtime } } }),
         'stock.ts': text('first')
       })
-      const dev = new DevProcess(project)
+      const dev = new DevProcess(project, { env })
       ends.push(
         () => project.remove(),
         () => dev.endAnyway()
@@ -61,7 +63,7 @@ console.log(label, ${version})
         'microservices.config.ts': config({ services: { web: { entry: 'web.ts', runtime: 'deno' } } }),
         'web.ts': `Deno.serve({ port: ${port} }, () => new Response('here'))`
       })
-      const dev = new DevProcess(project)
+      const dev = new DevProcess(project, { env })
       ends.push(
         () => project.remove(),
         () => dev.endAnyway()

@@ -92,7 +92,7 @@ const IS_ON_PATH = NODE === 'node'
 /** The Node that tests start by its name is the oldest one, too. */
 const OLDEST_NODE_FIRST = IS_ON_PATH ? {} : { PATH: `${dirname(NODE)}:${process.env['PATH']}` }
 /** Jobs of a push that start Deno or the newest Node LTS. */
-const ON_OTHER_RUNTIMES = /\/(node-lts|deno)\/|^system\/\w+\/(apps|websocket)$/
+const ON_OTHER_RUNTIMES = /\/(node-lts|deno)\/|^system\/\w+\/(apps|dev|websocket)$/
 const NEEDS_SITE = /^system\/bun\/(site|types)$/
 const FEWER_TRIES = ['--preload', resolve('tools/scripts/fewer-tries.ts')]
 const RUNNER = resolve('tools/scripts/node-tests.mjs')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { collected } from '@elysia-microservices/test-support'
 import { routeOf } from '@elysia-microservices/transport/kit'
 import { deadLetterOf, inPages, merged, waitingEvent } from './stored-rows.ts'
 
@@ -50,7 +51,7 @@ it('of sorted lists one sorted list is made, and no list is read further than ne
     }),
     (first, second) => first - second
   )
-  assert.deepEqual(await Array.fromAsync(all), [1, 2, 3, 4, 4, 9, 10])
+  assert.deepEqual(await collected(all), [1, 2, 3, 4, 4, 9, 10])
 })
 
 describe('a row', () => {

@@ -1,6 +1,7 @@
 /** The options `timeout` and `idempotent` beside a handler. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { collected } from '@elysia-microservices/test-support'
 import { connect, type RpcError } from '../client/index.ts'
 import { type Message, memory, microservice } from '../index.ts'
 import { Ctx, EventPattern, MessagePattern, type RpcContext } from '../nest.ts'
@@ -66,7 +67,7 @@ for (const way of WAYS)
       await cleanups.add(service).listen()
       const client = cleanups.add(connect<typeof service>(options({ timeout: false })))
       await assert.rejects(client.stream('never').next(), late('never'))
-      assert.deepEqual(await Array.fromAsync(client.stream('slowly')), [1, true])
+      assert.deepEqual(await collected(client.stream('slowly')), [1, true])
     })
 
     it('gives way to a caller that waits for less time', async () => {
@@ -189,10 +190,7 @@ describe('a stream that has begun', () => {
       await cleanups.add(service).listen()
       const client = cleanups.add(connect<typeof service>(options()))
       const connected = () => cleanups.add(connect({ ...options() }))
-      assert.deepEqual(await Array.fromAsync(client.stream('outer', undefined, { timeout: 200 })), [
-        1,
-        'answered'
-      ])
+      assert.deepEqual(await collected(client.stream('outer', undefined, { timeout: 200 })), [1, 'answered'])
     })
 })
 
