@@ -270,6 +270,26 @@ describe('the durable handler of a group', () => {
       )
     })
 
+  it('gives back what waited behind an event that another process has done, after its own connection was lost', async () => {
+    const group = new Group(true)
+    group.join()
+    await group.rest()
+    const happened: readonly Action[] = [
+      ['join', 0, 0],
+      ['publish', 0, 4],
+      ['lose', 0, 16],
+      ['restore', 0, 15],
+      ['stop', 1, 0],
+      ['end', 1, 0],
+      ['later', 0, 0]
+    ]
+    for (const one of happened) await act(group, one)
+    group.publish()
+    await group.rest()
+    assert.deepEqual(group.handled, [0, 1])
+    group.cut()
+  })
+
   it('keeps the order when its processes end one after the other, whatever the concurrency of each', async () => {
     const group = new Group(true)
     group.join(4)

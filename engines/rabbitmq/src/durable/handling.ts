@@ -69,7 +69,9 @@ export class Handling implements Decisions {
   }
 
   letGo(event: RabbitEvent): void {
-    this.#init.held.forget(event)
+    // An event that waited behind one whose channel is lost may have come over the new channel: the server has it again
+    // only if it is given back.
+    this.#init.held.settle(event, false, this.#init.deliveries())
   }
 
   acknowledge(event: RabbitEvent): void {
