@@ -1,6 +1,6 @@
 /**
- * The parts of the documentation that are generated from the list of engines and from the tables of options. A test compares them; `bun
- * tests/engines/docs.ts --write` writes them.
+ * The parts of the documentation that are generated from the list of engines and from the tables of options. A test
+ * compares them; `bun tests/engines/docs.ts --write` writes them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { MQTT_NEST_OPTIONS } from '@elysia-microservices/mqtt/testing'
 import { NATS_NEST_OPTIONS } from '@elysia-microservices/nats/testing'
 import { RABBITMQ_NEST_OPTIONS } from '@elysia-microservices/rabbitmq/testing'
 import { REDIS_NEST_OPTIONS } from '@elysia-microservices/redis/testing'
-import { type NestTable, wordsOf } from '@elysia-microservices/transport/nest'
+import type { NestOption, NestTable } from '@elysia-microservices/transport/nest'
 import { tcp } from 'elysia-microservices/tcp'
 import { rootFolder } from '../workspace.ts'
 import { ENGINES } from './engines.ts'
@@ -56,9 +56,24 @@ const NEST_TABLES: Readonly<Record<string, NestTable>> = {
 /** The table of Nest's options of one transport. Options with the same answer share a row. */
 function nestTable(table: NestTable): string {
   const byAnswer = new Map<string, string[]>()
-  for (const [name, answer] of wordsOf(table)) byAnswer.set(answer, [...(byAnswer.get(answer) ?? []), name])
+  for (const [name, option] of Object.entries(table)) {
+    const answer = inWords(name, option)
+    byAnswer.set(answer, [...(byAnswer.get(answer) ?? []), `\`${name}\``])
+  }
   const rows = [...byAnswer].map(([answer, names]) => `| ${names.join(', ')} | ${answer} |`)
   return ['| option of Nest | here |', '| --- | --- |', ...rows].join('\n')
+}
+
+/** The answer to an option of Nest. */
+function inWords(name: string, { ours, needless, instead, convert }: NestOption): string {
+  if (instead !== undefined) return `refused: ${instead}`
+  if (ours === undefined)
+    return `${convert === undefined ? 'not needed' : 'only without an effect'}: ${needless}`
+  if (ours === name) return 'the same'
+  if (ours.endsWith(`.${name}`) && !ours.startsWith('client.'))
+    return `the same, in \`${ours.slice(0, -name.length - 1)}\``
+  const [end, inside] = ours.split('.')
+  return end === 'service' || end === 'client' ? `\`${inside}\` of the ${end}` : `\`${ours}\``
 }
 
 interface Part {

@@ -1,7 +1,7 @@
 /** The transport that options of NestJS's transport stand for. */
-import type { NestEnd } from '@elysia-microservices/transport/nest'
+import { type NestEnd, fromNest as translated } from '@elysia-microservices/transport/nest'
 import { kafka } from './kafka.ts'
-import { kafkaFromNest } from './options/nest-options.ts'
+import { KAFKA_NEST_OPTIONS } from './options/nest-options.ts'
 import { KAFKA_OPTIONS } from './options/options.ts'
 
 /**
@@ -9,6 +9,6 @@ import { KAFKA_OPTIONS } from './options/options.ts'
  * @throws {OptionError} an option has no counterpart here
  */
 export function fromNest(given: object | undefined): NestEnd {
-  const { transport: options, ...beside } = kafkaFromNest(given, Object.keys(KAFKA_OPTIONS))
+  const { transport: options, ...beside } = translated(KAFKA_NEST_OPTIONS, given, Object.keys(KAFKA_OPTIONS))
   return { ...beside, group: beside.group ?? 'nestjs-group', transport: kafka(options) }
 }

@@ -1,7 +1,7 @@
 /** The transport that options of NestJS's transport stand for. */
-import type { NestEnd } from '@elysia-microservices/transport/nest'
+import { type NestEnd, fromNest as translated } from '@elysia-microservices/transport/nest'
 import { nats } from './nats.ts'
-import { natsFromNest } from './options/nest-options.ts'
+import { NATS_NEST_OPTIONS } from './options/nest-options.ts'
 import { NATS_OPTIONS } from './options/options.ts'
 
 /**
@@ -10,7 +10,7 @@ import { NATS_OPTIONS } from './options/options.ts'
  * @throws {OptionError} an option has no counterpart here
  */
 export function fromNest(given: object | undefined, isNamed = false): NestEnd {
-  const { transport: options, ...beside } = natsFromNest(given, Object.keys(NATS_OPTIONS))
+  const { transport: options, ...beside } = translated(NATS_NEST_OPTIONS, given, Object.keys(NATS_OPTIONS))
   const events = isNamed || beside.group !== undefined ? {} : { events: 'every-process' as const }
   return { ...beside, transport: nats({ ...events, ...options }) }
 }

@@ -1,6 +1,6 @@
 /** The transport that options of NestJS's transport stand for. */
-import type { NestEnd } from '@elysia-microservices/transport/nest'
-import { redisFromNest } from './options/nest-options.ts'
+import { type NestEnd, fromNest as translated } from '@elysia-microservices/transport/nest'
+import { REDIS_NEST_OPTIONS } from './options/nest-options.ts'
 import { REDIS_OPTIONS } from './options/options.ts'
 import { redis } from './redis.ts'
 
@@ -10,7 +10,7 @@ import { redis } from './redis.ts'
  * @throws {OptionError} an option has no counterpart here
  */
 export function fromNest(given: object | undefined, isNamed = false): NestEnd {
-  const { transport: options, ...beside } = redisFromNest(given, Object.keys(REDIS_OPTIONS))
+  const { transport: options, ...beside } = translated(REDIS_NEST_OPTIONS, given, Object.keys(REDIS_OPTIONS))
   const events = isNamed || beside.group !== undefined ? {} : { events: 'every-process' as const }
   return { ...beside, transport: redis({ ...events, ...options }) }
 }

@@ -74,7 +74,6 @@ export {
 } from './development-trace.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
 export { ageOf } from './durable/clock.ts'
-export { nextTime } from './durable/cron.ts'
 export {
   type ChangedDeadLetter,
   changeDeadLetters,

@@ -13,8 +13,7 @@ export {
   type NestTable,
   ofSeconds,
   onlyIf,
-  RECONNECTS,
-  wordsOf
+  RECONNECTS
 } from './nest/nest-options.ts'
 export { NEST_OPTION_NAMES } from './nest/option-names.ts'
 export {

@@ -1,12 +1,5 @@
 /** How the options of NestJS's Kafka transport are answered. */
-import {
-  type FromNest,
-  fromNest,
-  NEST_SHARED,
-  type NestTable,
-  onlyIf,
-  RECONNECTS
-} from '@elysia-microservices/transport/nest'
+import { NEST_SHARED, type NestTable, onlyIf, RECONNECTS } from '@elysia-microservices/transport/nest'
 
 const OF_BROKERS = 'the brokers decide it'
 const FETCHING = 'records are fetched in batches of a size that suits them'
@@ -77,15 +70,6 @@ export const KAFKA_NEST_OPTIONS = {
     convert: onlyIf([false, 'false'], 'values are text; encode bytes, such as in Base64')
   }
 } as const satisfies NestTable
-
-/**
- * Translates options.
- * @param own the names of the options of the transport here
- * @throws {OptionError} an option has no counterpart
- */
-export function kafkaFromNest(given: object | undefined, own: readonly string[]): FromNest {
-  return fromNest(KAFKA_NEST_OPTIONS, given, own)
-}
 
 function brokersOf(value: unknown, path: string): unknown {
   return typeof value === 'function'

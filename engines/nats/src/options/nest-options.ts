@@ -1,12 +1,5 @@
 /** How the options of NestJS's NATS transport are answered. */
-import {
-  type FromNest,
-  fromNest,
-  NEST_SHARED,
-  type NestTable,
-  onlyIf,
-  RECONNECTS
-} from '@elysia-microservices/transport/nest'
+import { NEST_SHARED, type NestTable, onlyIf, RECONNECTS } from '@elysia-microservices/transport/nest'
 
 const CREDENTIALS = 'give options.authenticator, such as credsAuthenticator(…) of @nats-io/transport-node'
 const GONE = 'the driver has it no longer'
@@ -58,12 +51,3 @@ export const NATS_NEST_OPTIONS = {
   verbose: { needless: 'it is for tests of drivers' },
   yieldTime: { needless: GONE }
 } as const satisfies NestTable
-
-/**
- * Translates options.
- * @param own the names of the options of the transport here
- * @throws {OptionError} an option has no counterpart
- */
-export function natsFromNest(given: object | undefined, own: readonly string[]): FromNest {
-  return fromNest(NATS_NEST_OPTIONS, given, own)
-}

@@ -33,9 +33,9 @@ end`
 const MOST_FIRED = 128
 
 /**
- * The function `fire`, behind `NOW`: moves events whose time has come into their stream, and remembers their ids.
- * Answers why the server refuses to, or an empty text, and a number above 1 if it has moved one. An event is taken out first, which needs no memory: so a full
- * server stores it, too.
+ * The function `fire`, behind `NOW`: moves events whose time has come into their stream, and remembers their ids. Answers
+ * why the server refuses to, or an empty text, and a number above 1 if it has moved one. An event is taken out first,
+ * which needs no memory: so a full server stores it, too.
  */
 export const FIRE = `local function fire(stream, future, awaited, known)
   local due = redis.call('ZRANGEBYSCORE', future, '-inf', now, 'WITHSCORES', 'LIMIT', 0, ${MOST_FIRED})

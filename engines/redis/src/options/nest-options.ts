@@ -1,12 +1,5 @@
 /** How the options of NestJS's Redis transport are answered. */
-import {
-  type FromNest,
-  fromNest,
-  NEST_SHARED,
-  type NestTable,
-  onlyIf,
-  RECONNECTS
-} from '@elysia-microservices/transport/nest'
+import { NEST_SHARED, type NestTable, onlyIf, RECONNECTS } from '@elysia-microservices/transport/nest'
 
 const COMMANDS = 'the transport sends its own commands'
 const QUEUE = 'calls wait for a connection for as long as their timeout'
@@ -69,15 +62,6 @@ export const REDIS_NEST_OPTIONS = {
   scripts: { instead: 'use a client of ioredis of your own' },
   Connector: { instead: "the connections are the driver's own" }
 } as const satisfies NestTable
-
-/**
- * Translates options.
- * @param own the names of the options of the transport here
- * @throws {OptionError} an option has no counterpart
- */
-export function redisFromNest(given: object | undefined, own: readonly string[]): FromNest {
-  return fromNest(REDIS_NEST_OPTIONS, given, own)
-}
 
 function addressOf(sentinel: unknown): string {
   const { host = 'localhost', port = 26_379 } = Object(sentinel) as {

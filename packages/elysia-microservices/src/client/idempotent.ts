@@ -1,6 +1,7 @@
 /** The option `idempotent` of a client: the patterns whose handlers may run twice. */
 import {
   type Adapt,
+  hasWildcards,
   OptionError,
   type Pattern,
   routeMatches,
@@ -21,11 +22,12 @@ export function idempotently(patterns: readonly Pattern[]): Adapt | undefined {
     throw OptionError.expected(`options.idempotent[${index}]`, 'a pattern', pattern)
   })
   const exact = new Set(routes)
+  const wild = routes.filter(hasWildcards)
   return (options, asked) => {
     if (asked === undefined || options?.idempotent !== undefined) return options
     const route = routeOfValue(asked)
     if (route === undefined) return options
-    const isNamed = exact.has(route) || routes.some((one) => routeMatches(one, route))
+    const isNamed = exact.has(route) || wild.some((one) => routeMatches(one, route))
     return isNamed ? { ...options, idempotent: true } : options
   }
 }

@@ -8,7 +8,10 @@ import type { IncomingMessage } from '../message.ts'
 /** In the options of `publish`: the groups that get the event. A symbol, so that no user sets it by a name. */
 export const GROUPS: unique symbol = Symbol.for('elysia-microservices.groups') as never
 
-/** The header with the groups. A store keeps it with the others, and needs to know nothing of it. In one word, so that pages leave it out. */
+/**
+ * The header with the groups. A store keeps it with the others, and needs to know nothing of it. The name is written out,
+ * because bundlers of pages leave out only constants.
+ */
 export const GROUPS_HEADER = 'elysia-groups'
 
 /** The header that directs an event to groups; `undefined`: all groups get it. */

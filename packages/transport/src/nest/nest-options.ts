@@ -1,6 +1,6 @@
 /**
  * How the options of Nest's transports are answered here. Each transport has one list of them, from which options are
- * translated, from which its page in the documentation gets its table, and which a test compares with Nest's types.
+ * translated, from which its page in the documentation gets its table (`tests/engines/docs.ts`), and which a test compares with Nest's types.
  */
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
@@ -67,7 +67,7 @@ function translate(
     const path = `options.${key}`
     const row = Object.hasOwn(table, key) ? table[key] : undefined
     if (row !== undefined) {
-      if (row.instead !== undefined) throw new OptionError(path, sentenceOf(path, row))
+      if (row.instead !== undefined) throw refused(path, row.instead)
       const converted = row.convert === undefined ? value : row.convert(value, path)
       if (row.ours !== undefined && converted !== undefined) put(result, row.ours, converted)
     } else if (Object.keys(table).some((one) => one.startsWith(`${key}.`)) && typeof value === 'object')
@@ -114,24 +114,8 @@ function adviceOf({ ours, needless, instead }: NestOption): string {
   return `give options.${ours}`
 }
 
-/** The answer to each option, as rows of a table in Markdown: the option of Nest, and the answer. */
-export function wordsOf(table: NestTable): readonly (readonly [string, string])[] {
-  return Object.entries(table).map(([name, row]) => [`\`${name}\``, inWords(name, row)])
-}
-
-function inWords(name: string, { ours, needless, instead, convert }: NestOption): string {
-  if (instead !== undefined) return `refused: ${instead}`
-  if (ours === undefined)
-    return `${convert === undefined ? 'not needed' : 'only without an effect'}: ${needless}`
-  if (ours === name) return 'the same'
-  if (ours.endsWith(`.${name}`) && !ours.startsWith('client.'))
-    return `the same, in \`${ours.slice(0, -name.length - 1)}\``
-  const [end, inside] = ours.split('.')
-  return end === 'service' || end === 'client' ? `\`${inside}\` of the ${end}` : `\`${ours}\``
-}
-
-function sentenceOf(path: string, row: NestOption): string {
-  return `${path} of Nest has no effect here: ${row.instead}`
+function refused(path: string, instead: string): OptionError {
+  return new OptionError(path, `${path} of Nest has no effect here: ${instead}`)
 }
 
 /** Rows that all transports have. */
@@ -140,10 +124,8 @@ export const NEST_SHARED = {
   deserializer: { instead: 'the transport reads packets; change data in pipes and interceptors' }
 } as const satisfies NestTable
 
-const FOR_EVER = 'a lost connection is restored for as long as it takes'
-
 /** An option that says how often, or when, to connect again. */
-export const RECONNECTS: NestOption = { needless: FOR_EVER }
+export const RECONNECTS: NestOption = { needless: 'a lost connection is restored for as long as it takes' }
 
 /** Converts seconds to milliseconds. */
 export function ofSeconds(value: unknown): unknown {
@@ -153,7 +135,6 @@ export function ofSeconds(value: unknown): unknown {
 /** Makes a conversion that lets one value pass without an effect, and refuses all others. */
 export function onlyIf(harmless: readonly unknown[], instead: string) {
   return (value: unknown, path: string): undefined => {
-    if (!harmless.includes(value))
-      throw new OptionError(path, `${path} of Nest has no effect here: ${instead}`)
+    if (!harmless.includes(value)) throw refused(path, instead)
   }
 }
