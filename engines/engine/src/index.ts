@@ -37,10 +37,12 @@ export type { StoreParts } from './durable/store-parts.ts'
 export { type StoredEvent, StoredFields, storedMessage } from './durable/stored-message.ts'
 export {
   deadLetterOf,
+  futureIn,
   headersIn,
   inPages,
   merged,
   type StoredRow,
+  type WaitingRows,
   waitingEvent
 } from './durable/stored-rows.ts'
 export { whyTooOld } from './durable/too-old.ts'

@@ -2,7 +2,9 @@
 import {
   type DeadLetter,
   dateOf,
+  type FutureEvents,
   type MessageHeaders,
+  routeOf,
   type WaitingEvent
 } from '@elysia-microservices/transport/kit'
 import { patternOf, readableContentOf } from '../server/incoming.ts'
@@ -67,6 +69,38 @@ export function waitingEvent(row: StoredRow): WaitingEvent {
     ...commonOf(row),
     at: dateOf(Math.round(Number(row['due']))),
     data: readableContentOf(String(row['body'])).data
+  }
+}
+
+/** The events of the future in a table. */
+export interface WaitingRows {
+  /** @returns whether the event waited */
+  cancel(pattern: string, id: string): boolean | Promise<boolean>
+  /** @returns whether the event waited */
+  fire(pattern: string, id: string): boolean | Promise<boolean>
+  /**
+   * Reads a page, the soonest first.
+   * @param pattern `undefined`: of all patterns
+   * @param behind the last row of the page before
+   */
+  waiting(
+    pattern: string | undefined,
+    behind: StoredRow | undefined,
+    most: number
+  ): readonly StoredRow[] | Promise<readonly StoredRow[]>
+}
+
+/** Reads and changes the events of the future in a table; nothing is kept in memory. */
+export function futureIn(table: () => Promise<WaitingRows>): FutureEvents {
+  return {
+    cancel: async (pattern, id) => (await table()).cancel(routeOf(pattern), id),
+    fire: async (pattern, id) => (await table()).fire(routeOf(pattern), id),
+    async *list({ pattern, limit } = {}) {
+      const route = pattern === undefined ? undefined : routeOf(pattern)
+      const read = async (behind: StoredRow | undefined, most: number) =>
+        (await table()).waiting(route, behind, most)
+      for await (const row of inPages(limit, read)) yield waitingEvent(row)
+    }
   }
 }
 

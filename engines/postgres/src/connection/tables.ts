@@ -279,7 +279,7 @@ export class Tables {
   }
 
   /** Events of the future, the soonest first. @param behind the last one of the page before */
-  later(pattern: string | null, behind: Row | undefined, most: number): Promise<readonly Row[]> {
+  waiting(pattern: string | undefined, behind: Row | undefined, most: number): Promise<readonly Row[]> {
     const { due, pattern: name, id } = behind ?? { due: -1, pattern: '', id: '' }
     return this.query(
       `select * from (
@@ -287,7 +287,7 @@ export class Tables {
           extract(epoch from due) * 1000 as time from "elysia_microservices".later
       ) as l where (time, pattern, id) > ($2::text::numeric, $3::text, $4::text) and ($1::text is null or pattern = $1::text)
       order by time, pattern, id limit $5::text::integer`,
-      pattern,
+      pattern ?? null,
       String(due),
       String(name),
       String(id),

@@ -3,6 +3,7 @@ import {
   type ClientStoreInit,
   type EventContent,
   type EventHead,
+  futureIn,
   joinedHeaders,
   PublishingStore,
   unknownGroup
@@ -13,12 +14,11 @@ import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { Tables } from '../connection/tables.ts'
 import { PostgresDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
-import { PostgresFuture } from './future.ts'
 import type { OutgoingRow } from './outgoing.ts'
 
 /** Publishes and manages stored events. */
 export class PostgresClientStore extends PublishingStore<PostgresConnection, OutgoingRow> {
-  override readonly future = new PostgresFuture(() => this.#tables())
+  override readonly future = futureIn(() => this.#tables())
   readonly #duplicateWindow: number
 
   constructor(init: ClientStoreInit<PostgresConnection>, duplicateWindow: number) {

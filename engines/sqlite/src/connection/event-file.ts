@@ -176,10 +176,19 @@ export class EventFile {
   }
 
   /** Publishes an event of the future now. @returns whether it waited */
-  fireNow(pattern: string, id: string): boolean {
+  fire(pattern: string, id: string): boolean {
     const wasWaiting = this.log.fireNow(pattern, id, this.clock.now())
     this.#soon()
     return wasWaiting
+  }
+
+  cancel(pattern: string, id: string): boolean {
+    return this.log.cancel(pattern, id)
+  }
+
+  /** Events of the future, the soonest first. @param behind the last one of the page before */
+  waiting(pattern: string | undefined, behind: Row | undefined, most: number): readonly Row[] {
+    return this.log.later.page(pattern, behind, most)
   }
 
   discard(name: string, place: number): boolean {

@@ -3,6 +3,7 @@ import {
   type ClientStoreInit,
   type EventContent,
   type EventHead,
+  futureIn,
   joinedHeaders,
   type OutgoingEvent,
   PublishingStore,
@@ -14,7 +15,6 @@ import type { EventFile } from '../connection/event-file.ts'
 import type { SqliteConnection } from '../connection/files.ts'
 import type { NewEvent } from '../log/event.ts'
 import { SqliteDeadLetters } from './dead-letters.ts'
-import { SqliteFuture } from './future.ts'
 
 /** The largest event in bytes: the event loop waits while it is written. */
 const MAX_EVENT = 8 * 1024 * 1024
@@ -26,7 +26,7 @@ interface OutgoingRow extends OutgoingEvent {
 
 /** Publishes and manages stored events. */
 export class SqliteClientStore extends PublishingStore<SqliteConnection, OutgoingRow> {
-  override readonly future = new SqliteFuture(() => this.#file())
+  override readonly future = futureIn(() => this.#file())
   protected override readonly clock: Clock
 
   constructor(init: ClientStoreInit<SqliteConnection>, duplicateWindow: number, clock: Clock) {
