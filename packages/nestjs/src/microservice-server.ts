@@ -3,21 +3,16 @@ import {
   type Address,
   announce,
   bySpecificity,
-  checkDurable,
-  checkGroups,
   type Dispatcher,
-  dispatcherFor,
-  type EventStore,
+  Dispatchers,
+  type DispatchSettings,
   hasWildcards,
   type IncomingMessage,
   isInDevelopment,
-  Kept,
   loggerOf,
   OptionError,
   PatternNotFoundError,
-  type Recurring,
   type Route,
-  recurringOf,
   routeMatches,
   type ServerTransport,
   tracedReceived,
@@ -75,16 +70,9 @@ export class MicroserviceServer
   override transportId: Transport | symbol
   protected override readonly logger = new Logger(MicroserviceServer.name)
   readonly #servers: readonly ServerTransport[]
-  /** The store beside the transports, and its part of the server; `undefined`: there is none. */
-  readonly #storing: { readonly store: EventStore; readonly server: ServerTransport } | undefined
-  /** Returns the recurring events of handlers. */
-  readonly #recurringOf: (dispatcher: Dispatcher) => Recurring | undefined
-  /** The durable handlers, while the server listens, if a store beside the transports has their events. */
-  #kept: Kept | undefined
-  /** The recurring events, while the server listens. */
-  #recurring: Recurring | undefined
-  readonly #name: string | undefined
-  readonly #group: string | undefined
+  readonly #settings: DispatchSettings
+  /** The dispatchers, while the server listens. */
+  #dispatchers: Dispatchers | undefined
   /** Answers questions of `elysia-microservices dev`; without that command it is not used. */
   readonly #description: Description | undefined
   /**
@@ -112,17 +100,14 @@ export class MicroserviceServer
     this.#log = logger
     const context = { name, group, version: undefined, logger }
     const servers = transports.map((transport) => transport.server(context))
-    this.#storing = store && { store, server: store.server(context) }
-    this.#servers = this.#storing === undefined ? servers : [...servers, this.#storing.server]
+    const storing = store && { store, server: store.server(context) }
+    this.#settings = { name, group, transports, storing, logger }
+    this.#servers = storing === undefined ? servers : [...servers, storing.server]
     this.transportId = nestTransportOf(this.#servers[0]?.name ?? 'tcp') ?? Transport.TCP
     const withWildcards = transports.filter(({ traits }) => traits.wildcards)
     this.#withWildcards = new Set(withWildcards.map((transport) => transport.name))
     if (store?.stores.wildcards === true) this.#withWildcards.add(store.name)
     this.#drain = drain
-    this.#name = name
-    this.#group = group ?? name
-    const recurring = { transports, store, name, group: this.#group, logger }
-    this.#recurringOf = (dispatcher) => recurringOf(dispatcher, recurring)
     this.#description = isInDevelopment() ? new Description(name) : undefined
   }
 
@@ -148,7 +133,7 @@ export class MicroserviceServer
         this._status$.next('connected')
         this.#listeners.emit('listening')
         const transports = this.#servers.map((server) => ({ name: server.name, address: server.address }))
-        announce({ service: this.#name, transports })
+        announce({ service: this.#settings.name, transports })
         callback()
       },
       (error: Error) => {
@@ -227,45 +212,27 @@ export class MicroserviceServer
     if (started !== true) return
     this.#isListening = false
     await Promise.all(this.#servers.map((server) => server.stop({ drain: this.#drain })))
-    await this.#closeStores()
+    await this.#dispatchers?.close()
     this._status$.next('disconnected')
     this.#listeners.emit('close')
   }
 
   /** Starts all transports. If one fails, the others are stopped again. */
-  async #start(dispatcher: Dispatcher): Promise<void> {
+  async #start(handlers: Dispatcher): Promise<void> {
     const started: ServerTransport[] = []
     try {
-      checkDurable(dispatcher, this.#servers)
-      checkGroups(dispatcher, this.#group)
-      const recurring = this.#recurringOf(dispatcher)
-      this.#recurring = recurring
-      for (const [server, own] of this.#dispatchers(recurring?.around(dispatcher) ?? dispatcher)) {
-        await server.start(wrapDispatcher(dispatcherFor(server, own), tracedReceived([])))
+      const dispatchers = new Dispatchers(handlers, this.#settings)
+      this.#dispatchers = dispatchers
+      for (const [server, dispatcher] of dispatchers.of(this.#servers)) {
+        await server.start(wrapDispatcher(dispatcher, tracedReceived([])))
         started.push(server)
       }
-      await recurring?.start()
+      await dispatchers.started()
       this.#isListening = true
     } catch (error) {
-      await Promise.all([...started.map((server) => server.stop({ drain: 0 })), this.#closeStores()])
+      await Promise.all([...started.map((server) => server.stop({ drain: 0 })), this.#dispatchers?.close()])
       throw error
     }
-  }
-
-  /** Closes the connections by which the service itself stores events. */
-  async #closeStores(): Promise<void> {
-    await Promise.all([this.#kept?.close(), this.#recurring?.close()])
-  }
-
-  /** The dispatcher of each server. The store is started first, so that it has the groups of what arrives. */
-  #dispatchers(all: Dispatcher): readonly (readonly [ServerTransport, Dispatcher])[] {
-    const storing = this.#storing
-    if (storing === undefined) return this.#servers.map((server) => [server, all])
-    const { store, server } = storing
-    const kept = new Kept(store, all, this.#group, { logger: this.#log, name: this.#name })
-    this.#kept = kept
-    const others = this.#servers.filter((one) => one !== server)
-    return [[server, kept.ofStore], ...others.map((one) => [one, kept.ofTransport(all)] as const)]
   }
 
   #routes(): readonly Route[] {

@@ -81,9 +81,9 @@ export {
 } from './durable/dead-letter-changes.ts'
 export { type DeliveredEvent, dateOf, deliveryOf } from './durable/delivery.ts'
 export { directedHeaders, GROUPS, GROUPS_HEADER, isForOthers } from './durable/directed.ts'
+export { Dispatchers, type DispatchSettings } from './durable/dispatchers.ts'
 export { dueOf, hasTime, noFuture } from './durable/future.ts'
 export { durableGroup, storesNothing } from './durable/group.ts'
-export { Kept } from './durable/kept.ts'
 export {
   checkGroup,
   checkRecurrence,
@@ -95,17 +95,13 @@ export {
 } from './durable/options.ts'
 export { GivenUp, outcomeOf, reasonToGiveUp } from './durable/outcome.ts'
 export {
-  checkDurable,
-  checkGroups,
   checkPublishOptions,
   type DurableRoute,
-  dispatcherFor,
   durableRoutes,
   secondHandler,
   VIA_PLAIN,
   viaOf
 } from './durable/published.ts'
-export { type Recurring, recurringOf } from './durable/recurring.ts'
 export {
   checkScheduleName,
   dropPlanned,

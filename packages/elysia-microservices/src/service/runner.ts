@@ -2,6 +2,8 @@
 import {
   type Address,
   announce,
+  Dispatchers,
+  type DispatchSettings,
   OptionError,
   type ServerTransport,
   type ServiceStatus,
@@ -20,7 +22,6 @@ import {
 import type { WorkerGroup } from '@elysia-microservices/workers/supervisor'
 import type { Door } from '../app/doors.ts'
 import { schemasCompiled } from '../schema/typebox.ts'
-import { Dispatchers, type DispatchSettings } from './dispatchers.ts'
 import { followedFrom } from './handled-message.ts'
 import { clearEarlier, remember } from './hot.ts'
 import type { LifeEnd } from './life.ts'
@@ -285,7 +286,7 @@ export class ServiceRunner {
       // The handlers are compiled again, because the chain may have added hooks after them.
       core.compileAll()
       this.#unfollow = followedFrom(() => core.compileAll())
-      this.#dispatchers = new Dispatchers(core, this.#settings)
+      this.#dispatchers = new Dispatchers(core.dispatcher(this.#settings.logger), this.#settings, core)
       await this.#startAll()
       await this.#dispatchers.started()
       const transports = this.#servers.map(({ name, address }) => ({ name, address }))

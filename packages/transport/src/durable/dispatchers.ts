@@ -1,18 +1,10 @@
 /** The dispatchers of the servers of a service, in one run of the service. */
-import {
-  checkDurable,
-  checkGroups,
-  type Dispatcher,
-  dispatcherFor,
-  type EventStore,
-  Kept,
-  type Logger,
-  type Recurring,
-  recurringOf,
-  type ServerTransport,
-  type Transport
-} from '@elysia-microservices/transport/kit'
-import type { ServiceCore } from './service-core.ts'
+import type { Dispatcher } from '../dispatcher.ts'
+import type { Logger } from '../logger.ts'
+import type { EventStore, ServerTransport, Transport } from '../transport.ts'
+import { Kept } from './kept.ts'
+import { checkDurable, checkGroups, dispatcherFor } from './published.ts'
+import { type Recurring, recurringOf } from './recurring.ts'
 
 /** The settings of a service that decide who gets which messages. */
 export interface DispatchSettings {
@@ -25,25 +17,42 @@ export interface DispatchSettings {
   readonly logger: Logger
 }
 
+/** Handlers that may be bound to some transports only. */
+export interface Binding {
+  /** The same dispatcher, with the routes of one transport. */
+  dispatcherOf(transport: string, dispatcher: Dispatcher): Dispatcher
+  /** The same dispatcher, with the routes for a store beside the transports. */
+  ofStore(store: string, dispatcher: Dispatcher): Dispatcher
+}
+
+const UNBOUND: Binding = {
+  dispatcherOf: (_transport, dispatcher) => dispatcher,
+  ofStore: (_store, dispatcher) => dispatcher
+}
+
 /** The dispatchers of one run. */
 export class Dispatchers {
-  readonly #core: ServiceCore
+  readonly #binding: Binding
   readonly #settings: DispatchSettings
   readonly #all: Dispatcher
   /** The durable handlers, if a store beside the transports has their events. */
   readonly #kept: Kept | undefined
   readonly #recurring: Recurring | undefined
 
-  /** @throws {OptionError} a rule of a recurring event is wrong, or a durable handler has no group */
-  constructor(core: ServiceCore, settings: DispatchSettings) {
+  /**
+   * @param handlers the dispatcher of all handlers
+   * @param binding default: each handler is called over all transports
+   * @throws {OptionError} a rule of a recurring event is wrong, or a durable handler has no group
+   */
+  constructor(handlers: Dispatcher, settings: DispatchSettings, binding = UNBOUND) {
     const { logger, name, group = name, storing } = settings
-    const handlers = core.dispatcher(logger)
-    this.#core = core
+    this.#binding = binding
     this.#settings = { ...settings, group }
     this.#recurring = recurringOf(handlers, { ...settings, group, store: storing?.store })
     this.#all = this.#recurring?.around(handlers) ?? handlers
     this.#kept =
-      storing && new Kept(storing.store, core.ofStore(storing.store.name, this.#all), group, { logger, name })
+      storing &&
+      new Kept(storing.store, binding.ofStore(storing.store.name, this.#all), group, { logger, name })
   }
 
   /**
@@ -57,7 +66,7 @@ export class Dispatchers {
     if (kept !== undefined && store !== undefined) own.set(store, kept.ofStore)
     for (const server of servers) {
       if (server === store) continue
-      const dispatcher = this.#core.dispatcherOf(server.name, this.#all)
+      const dispatcher = this.#binding.dispatcherOf(server.name, this.#all)
       own.set(server, kept?.ofTransport(dispatcher) ?? dispatcher)
     }
     checkDurableOver(own)
