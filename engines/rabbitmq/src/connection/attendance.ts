@@ -4,6 +4,7 @@
  */
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 import type { Link } from './link.ts'
+import { Question } from './question.ts'
 
 /** Milliseconds for which the answer that somebody consumes is remembered. */
 const KNOWN_FOR = 1_000
@@ -12,9 +13,8 @@ const KNOWN_FOR = 1_000
 export class Attendance {
   readonly #link: Link
   readonly #queue: string
+  readonly #question = new Question(() => this.#look())
   #knownUntil = 0
-  #isAsking = false
-  #waiting: ((isAttended: boolean | Error) => void)[] = []
 
   constructor(link: Link, queue: string) {
     this.#link = link
@@ -31,25 +31,19 @@ export class Attendance {
    * otherwise after the server's answer. Functions are called in the order of the calls.
    */
   ask(told: (isAttended: boolean | Error) => void): void {
-    if (!this.#isAsking && performance.now() < this.#knownUntil) return told(true)
-    this.#waiting.push(told)
-    if (this.#isAsking) return
-    this.#isAsking = true
-    void this.#look()
+    if (!this.#question.isAsked && performance.now() < this.#knownUntil) told(true)
+    else this.#question.ask(told)
   }
 
-  async #look(): Promise<void> {
-    let answer: boolean | Error
+  async #look(): Promise<boolean | Error> {
     try {
       const { consumerCount } = await this.#link.aside((channel) => channel.checkQueue(this.#queue))
-      answer = consumerCount > 0
+      if (consumerCount > 0) this.#knownUntil = performance.now() + KNOWN_FOR
+      return consumerCount > 0
     } catch (error) {
       // If the queue does not exist, nobody consumes it.
-      answer = /NOT.FOUND/.test((error as Error).message) ? false : (error as Error)
+      return /NOT.FOUND/.test((error as Error).message) ? false : (error as Error)
     }
-    this.#isAsking = false
-    if (answer === true) this.#knownUntil = performance.now() + KNOWN_FOR
-    for (const told of this.#waiting.splice(0)) told(answer)
   }
 }
 

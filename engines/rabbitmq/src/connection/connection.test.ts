@@ -223,6 +223,30 @@ describe('the queue shared with NestJS', () => {
     assert.equal(waiting(), 1, 'a queue that is declared otherwise takes events, too')
   })
 
+  it('is looked for, and not declared, by a client with `noAssert`', async () => {
+    const client = await connect({ nest: { queue: 'nest', noAssert: true } })
+    client.emit('p', '{}')
+    await assert.rejects(client.flush(), { code: 'NOT_STORED' })
+    assert.equal(server.queues.has('nest'), false)
+    server.declareQueue('nest', { durable: false }, client)
+    client.emit('p', '{}')
+    await client.flush()
+    assert.equal(waiting(), 1)
+  })
+
+  it('is declared again by a client whose server has come back without it', async () => {
+    const client = await connect({ nest: { queue: 'nest' } })
+    client.emit('p', '{}')
+    await client.flush()
+    server.stop()
+    server.deleteQueue('nest')
+    server.start()
+    while (!happened.includes('restored')) await new Promise(setImmediate)
+    client.emit('p', '{}')
+    await client.flush()
+    assert.equal(waiting(), 1)
+  })
+
   it('is sent no request while nobody consumes it', async () => {
     const client = await connect({ nest: { queue: 'nest' } })
     server.declareQueue('nest', { durable: true }, client)

@@ -183,17 +183,9 @@ export class RabbitConnection implements Carrier {
 
   /** Sends an event to a queue shared with NestJS, in which it waits for a service. */
   #sendWhenThere(shared: SharedQueue, outgoing: Outgoing): void {
-    const { address, words } = outgoing
-    if (!this.isConnected)
-      return this.#held.hold(address, words.length, () => this.#sendWhenThere(shared, outgoing))
-    const losses = this.#losses
-    this.#asked++
-    shared.have((failure) => {
-      if (losses === this.#losses) {
-        if (failure === undefined) this.#send(outgoing)
-        else this.#unsent = failure
-      }
-      this.#answered()
+    this.#askFirst(shared, outgoing, (failure) => {
+      if (failure === undefined) this.#send(outgoing)
+      else this.#unsent = failure
     })
   }
 
@@ -202,18 +194,27 @@ export class RabbitConnection implements Carrier {
    * wait for a service that may start much later.
    */
   #sendIfAttended(attendance: Attendance, outgoing: Outgoing, reply: string): void {
+    this.#askFirst(attendance, outgoing, (isAttended) => {
+      if (isAttended === true) this.#send(outgoing)
+      else if (isAttended === false) this.#nobody(reply)
+      else if (isRefusal(isAttended)) this.#listener.refused(outgoing.address, 'publish', isAttended)
+    })
+  }
+
+  /** Asks the server before a message is sent. If the server is lost meanwhile, the message is, too. */
+  #askFirst<Answer>(
+    question: { ask(told: (answer: Answer) => void): void },
+    outgoing: Outgoing,
+    told: (answer: Answer) => void
+  ): void {
     const { address, words } = outgoing
     // Without a server, the question is asked when there is one.
     if (!this.isConnected)
-      return this.#held.hold(address, words.length, () => this.#sendIfAttended(attendance, outgoing, reply))
+      return this.#held.hold(address, words.length, () => this.#askFirst(question, outgoing, told))
     const losses = this.#losses
     this.#asked++
-    attendance.ask((isAttended) => {
-      if (losses === this.#losses) {
-        if (isAttended === true) this.#send(outgoing)
-        else if (isAttended === false) this.#nobody(reply)
-        else if (isRefusal(isAttended)) this.#listener.refused(address, 'publish', isAttended)
-      }
+    question.ask((answer) => {
+      if (losses === this.#losses) told(answer)
       this.#answered()
     })
   }

@@ -5,13 +5,14 @@
 import { ConnectionError, NotStoredError } from '@elysia-microservices/transport/kit'
 import type { NestQueue } from '../options/options.ts'
 import type { Link } from './link.ts'
+import { Question } from './question.ts'
 
 /** Declares one queue, with one request at a time. */
 export class SharedQueue {
   readonly #link: Link
   readonly #queue: NestQueue
+  readonly #question = new Question(() => this.#declare())
   #isThere = false
-  #waiting: ((failure?: Error) => void)[] = []
 
   constructor(link: Link, queue: NestQueue) {
     this.#link = link
@@ -27,18 +28,19 @@ export class SharedQueue {
    * Calls a function when the queue is there, or with the reason why it is not: at once if that is known, otherwise after
    * the server's answer. Functions are called in the order of the calls.
    */
-  have(told: (failure?: Error) => void): void {
-    if (this.#isThere && this.#waiting.length === 0) return told()
-    if (this.#waiting.push(told) === 1) void this.#declare()
+  ask(told: (failure: Error | undefined) => void): void {
+    if (!this.#question.isAsked && this.#isThere) told(undefined)
+    else this.#question.ask(told)
   }
 
-  async #declare(): Promise<void> {
-    const failure = await this.#declared().then(
-      () => undefined,
-      (error: Error) => (error instanceof ConnectionError ? error : this.#missing(error))
-    )
-    this.#isThere = failure === undefined
-    for (const told of this.#waiting.splice(0)) told(failure)
+  async #declare(): Promise<Error | undefined> {
+    try {
+      await this.#declared()
+      this.#isThere = true
+      return undefined
+    } catch (error) {
+      return error instanceof ConnectionError ? error : this.#missing(error as Error)
+    }
   }
 
   async #declared(): Promise<void> {
