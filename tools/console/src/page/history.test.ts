@@ -92,8 +92,9 @@ describe('the history of a service', () => {
   it('draws figures of one pattern, of all, and of transports', () => {
     const moments = historyOf(sample(1, []), sample(2, [row('x', 5, { p99: 7 })], 3))
     const figures = [['p99', 'p99']] as const
-    assert.deepEqual(linesOf(moments, 'message x', figures).lines, [{ label: 'p99', values: [null, 7] }])
-    assert.deepEqual(linesOf(moments, undefined, figures).lines, [{ label: 'p99', values: [null, 7] }])
+    const p99 = [{ label: 'p99', values: [null, 7], isWorst: true }]
+    assert.deepEqual(linesOf(moments, 'message x', figures).lines, p99)
+    assert.deepEqual(linesOf(moments, undefined, figures).lines, p99)
     assert.deepEqual(
       gaugeLines(moments, [
         ['open', 'connections'],

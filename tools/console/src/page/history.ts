@@ -56,6 +56,8 @@ export interface Lines {
 export interface Line {
   readonly label: string
   readonly values: readonly (number | null)[]
+  /** The largest of several values stands for all of them, as in the server's record; otherwise their mean does. */
+  readonly isWorst?: true
 }
 
 /** The key of a pattern within its service. */
@@ -176,7 +178,8 @@ export function linesOf(
     values: moments.map(({ rows, sample }) => {
       const row = key === undefined ? sample.total : rows.get(key)
       return row?.[figure] ?? null
-    })
+    }),
+    ...((figure === 'p99' || figure === 'inFlight') && { isWorst: true as const })
   }))
   return { times: timesOf(moments), lines }
 }

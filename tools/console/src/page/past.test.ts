@@ -14,15 +14,35 @@ describe('the past of a service', () => {
     const past = lines([10, 20, 30, 40], { a: [1, 2, 3, 4], b: [5, 6, 7, 8] })
     const live = lines([38, 39], { a: [9, 10], c: [11, 12] })
     assert.deepEqual(joined(past, live, 15), {
-      times: [20, 30, 38, 39],
+      times: [20, 30, 39],
       lines: [
-        { label: 'a', values: [2, 3, 9, 10] },
-        { label: 'c', values: [null, null, 11, 12] },
-        { label: 'b', values: [6, 7, null, null] }
+        { label: 'a', values: [2, 3, 9.5] },
+        { label: 'c', values: [null, null, 11.5] },
+        { label: 'b', values: [6, 7, null] }
       ]
     })
     assert.deepEqual(joined(past, lines([], {}), 35).times, [40])
     assert.deepEqual(joined(lines([], {}), live, 39).times, [39])
+  })
+
+  it('has no finer points of the page beside those of the server, which would look like spikes', () => {
+    const past = lines([1_010, 1_020, 1_030], { rate: [4, 5, 6], p99: [10, 10, 10] })
+    const seconds = Array.from({ length: 15 }, (_, n) => 1_025 + n)
+    const live = {
+      times: seconds,
+      lines: [
+        { label: 'rate', values: seconds.map((at) => (at % 10 === 2 ? 60 : 0)) },
+        { label: 'p99', values: seconds.map((at) => (at === 1_034 ? 90 : 10)), isWorst: true as const }
+      ]
+    }
+    assert.deepEqual(joined(past, live, 1_000), {
+      times: [1_010, 1_020, 1_030, 1_039],
+      lines: [
+        { label: 'rate', values: [4, 5, 6, 6] },
+        { label: 'p99', values: [10, 10, 10, 90] }
+      ]
+    })
+    assert.deepEqual(joined(past, live, 1_025).times.length, seconds.length)
   })
 
   it('leaves a gap where nothing is known', () => {

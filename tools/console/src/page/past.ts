@@ -33,10 +33,13 @@ export function pastOf(
 }
 
 /**
- * Joins the server's lines with the page's own later lines.
+ * Joins the server's lines with the page's own later lines. Beside points of the server the page's own points are
+ * combined to the same steps, because single seconds would look like spikes there.
  * @param from earlier points are left out; seconds since 1970
  */
-export function joined(past: Lines, live: Lines, from: number): Lines {
+export function joined(past: Lines, fine: Lines, from: number): Lines {
+  const first = fine.times[0] ?? Number.POSITIVE_INFINITY
+  const live = past.times.some((at) => at >= from && at < first) ? inSteps(fine, past.times) : fine
   const begin = live.times[0] ?? Number.POSITIVE_INFINITY
   const old = past.times.flatMap((at, index) => (at >= from && at < begin ? [index] : []))
   const last = past.times[old.at(-1) ?? -1]
@@ -65,6 +68,32 @@ export function joined(past: Lines, live: Lines, from: number): Lines {
         ]
       }
     })
+  }
+}
+
+/** The lines with one point for each step; without the first one if the server has it, since it knows all of it. */
+function inSteps({ times, lines }: Lines, past: readonly number[]): Lines {
+  const steps = new Map<number, number[]>()
+  for (const [index, at] of times.entries()) {
+    const end = (Math.floor(at / STEP) + 1) * STEP
+    const step = steps.get(end)
+    if (step === undefined) steps.set(end, [index])
+    else step.push(index)
+  }
+  const [first] = steps.keys()
+  if (first !== undefined && steps.size > 1 && past.includes(first)) steps.delete(first)
+  const last = times.at(-1) ?? 0
+  return {
+    times: [...steps.keys()].map((end) => Math.min(last, end)),
+    lines: lines.map(({ values, ...line }) => ({
+      ...line,
+      values: [...steps.values()].map((step) => {
+        const known = step.flatMap((index) => values[index] ?? [])
+        if (known.length === 0) return null
+        if (line.isWorst === true) return Math.max(...known)
+        return known.reduce((sum, value) => sum + value, 0) / known.length
+      })
+    }))
   }
 }
 

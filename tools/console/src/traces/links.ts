@@ -13,6 +13,17 @@ const MAX_MESSAGES = 10_000
 const MAX_KINDS = 300
 /** The name of this library as a messaging system, in which events are sent directly to their handlers. */
 const DIRECT = 'elysia_microservices'
+/**
+ * Milliseconds after which a message whose receiver has sent no span counts as sent to somebody who sends none.
+ * OpenTelemetry's exporters collect spans for 5 s.
+ */
+const PATIENCE = 6_000
+/** Largest number of messages whose receivers have sent no span yet. */
+const MAX_UNHEARD = 5_000
+/** Largest number of receivers that are remembered. */
+const MAX_KNOWN = 2_000
+/** The type of the errors of calls that have not reached anybody: see `ConnectionError`. */
+const UNREACHED = 'CONNECTION'
 
 interface Message extends Omit<Link, 'rate' | 'errors'> {
   readonly at: number
@@ -22,9 +33,18 @@ interface Message extends Omit<Link, 'rate' | 'errors'> {
 /** Counts the messages of the last seconds. */
 export class Links {
   #messages: Message[] = []
+  /** Messages whose receivers have sent no span yet, by trace and span. */
+  readonly #unheard = new Map<string, { readonly span: SpanView; readonly at: number }>()
+  /** The last receiver of each sender's pattern, so that it is known when it cannot be reached. */
+  readonly #receivers = new Map<string, string>()
+  readonly #now: () => number
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
 
   get isEmpty(): boolean {
-    return this.#messages.length === 0
+    return this.#messages.length === 0 && this.#unheard.size === 0
   }
 
   /** Takes a span that was added to the store. */
@@ -36,18 +56,54 @@ export class Links {
     const spans = store.spansOf(span.trace)
     // The spans of sender and receiver may arrive in any order.
     const parent = spans?.get(span.parent)
-    if (parent !== undefined) this.#join(parent, span)
+    if (parent !== undefined) this.#join(parent, span, span.trace)
     if (span.kind !== 'client' && span.kind !== 'producer') return
-    for (const child of spans?.values() ?? []) if (child.parent === span.id) this.#join(span, child)
+    let isHeard = false
+    for (const child of spans?.values() ?? [])
+      if (child.parent === span.id && this.#join(span, child, span.trace)) isHeard = true
+    if (!isHeard) this.#wait(span)
+  }
+
+  /** Waits for the span of the receiver. */
+  #wait(span: ReceivedSpan): void {
+    // HTTP requests and calls of databases are no messages.
+    if (attributeOf(span, patternOf(span)) === undefined) return
+    if (attributeOf(span, 'error.type') === UNREACHED) {
+      this.#countUnheard(span, this.#now())
+      return
+    }
+    const [oldest] = this.#unheard.keys()
+    if (oldest !== undefined && this.#unheard.size >= MAX_UNHEARD) this.#unheard.delete(oldest)
+    this.#unheard.set(`${span.trace} ${span.id}`, { span, at: this.#now() })
+  }
+
+  #countUnheard(span: SpanView, at: number): void {
+    const problem = attributeOf(span, 'error.type') === UNREACHED ? span.error : undefined
+    const [host, port] = [attributeOf(span, 'server.address'), attributeOf(span, 'server.port')]
+    const to = this.#receivers.get(receiverKey(span))
+    const unheard = {
+      ...(host !== undefined && { address: port === undefined ? host : `${host}:${port}` }),
+      ...(problem !== undefined && { problem })
+    }
+    const ends = { from: span.service, ...(to !== undefined && { to }), unheard }
+    this.#count(span, attributeOf(span, 'network.transport') ?? '', ends, at)
   }
 
   /** Messages a second, by sender, receiver and pattern. */
   lately(): readonly Link[] {
-    const since = Date.now() - LATELY
+    const now = this.#now()
+    for (const [key, { span, at }] of this.#unheard) {
+      if (at > now - PATIENCE) break
+      this.#unheard.delete(key)
+      this.#countUnheard(span, at + PATIENCE)
+    }
+    const since = now - LATELY
     this.#messages = this.#messages.filter(({ at }) => at > since)
     const kinds = new Map<string, { count: number; errors: number; ms: number; first: Message }>()
     for (const each of this.#messages) {
-      const key = JSON.stringify([each.from, each.to, each.kind, each.transport, each.pattern])
+      const { from, to, unheard } = each
+      const how = [unheard?.address, unheard !== undefined, unheard?.problem !== undefined]
+      const key = JSON.stringify([from, to, each.kind, each.transport, each.pattern, ...how])
       const kind = kinds.get(key) ?? { count: 0, errors: 0, ms: 0, first: each }
       kind.count++
       if (each.hasFailed) kind.errors++
@@ -61,30 +117,50 @@ export class Links {
     })
   }
 
-  #join(sent: SpanView, received: SpanView): void {
+  /** Counts a message both of whose spans have arrived. @returns whether they are of one message */
+  #join(sent: SpanView, received: SpanView, trace: string): boolean {
     const isMessage =
       (sent.kind === 'client' && received.kind === 'server') ||
       (sent.kind === 'producer' && received.kind === 'consumer')
-    if (isMessage && sent.service !== received.service)
-      this.#count(received, attributeOf(received, 'network.transport') ?? '', {
-        from: sent.service,
-        to: received.service
-      })
+    if (!isMessage) return false
+    this.#unheard.delete(`${trace} ${sent.id}`)
+    if (sent.service === received.service) return true
+    if (this.#receivers.size >= MAX_KNOWN) this.#receivers.clear()
+    this.#receivers.set(receiverKey(sent), received.service)
+    this.#count(received, attributeOf(received, 'network.transport') ?? '', {
+      from: sent.service,
+      to: received.service
+    })
+    return true
   }
 
-  #count(span: SpanView, transport: string, ends: Pick<Link, 'from' | 'to'>): void {
+  #count(
+    span: SpanView,
+    transport: string,
+    ends: Pick<Link, 'from' | 'to' | 'unheard'>,
+    at = this.#now()
+  ): void {
     if (this.#messages.length >= MAX_MESSAGES) this.#messages.shift()
     const isEvent = span.kind === 'producer' || span.kind === 'consumer'
     this.#messages.push({
       ...ends,
-      at: Date.now(),
+      at,
       kind: isEvent ? 'event' : 'message',
       transport,
-      pattern: attributeOf(span, isEvent ? 'messaging.destination.name' : 'rpc.method') ?? span.name,
+      pattern: attributeOf(span, patternOf(span)) ?? span.name,
       hasFailed: span.error !== undefined,
       ms: span.duration
     })
   }
+}
+
+/** The attribute that has the pattern. */
+function patternOf({ kind }: SpanView): string {
+  return kind === 'producer' || kind === 'consumer' ? 'messaging.destination.name' : 'rpc.method'
+}
+
+function receiverKey(sent: SpanView): string {
+  return JSON.stringify([sent.service, sent.kind, attributeOf(sent, patternOf(sent)) ?? sent.name])
 }
 
 /** The engine that carries an event; `undefined` if there is none. */

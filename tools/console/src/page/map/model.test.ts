@@ -112,6 +112,59 @@ describe('the map', () => {
     )
   })
 
+  it('keeps the line to a service that is not reached, red, with its reason', () => {
+    const prices = service('prices', { problem: 'gone' })
+    const told = histories({
+      prices: [call('orders', 'prices.quote')],
+      orders: [call('web', 'orders.place')]
+    })
+    const { edges } = graphOf(overview(service('orders'), prices), told)
+    const broken = (of: typeof edges) =>
+      of.flatMap(({ from, to, problem }) => (problem === undefined ? [] : [[from, to, problem]]))
+    assert.deepEqual(broken(edges), [['service orders', 'service prices', 'prices is not reached']])
+    assert.deepEqual(
+      edges.find(({ to }) => to === 'service prices')?.parts[0]?.problem,
+      'prices is not reached'
+    )
+
+    const patterns = [{ kind: 'message', form: 'exact', pattern: 'prices.quote', hooks: [] } as const]
+    const described = { ...prices, described: { ...prices.described!, patterns } }
+    const link: Link = {
+      from: 'orders',
+      unheard: { problem: 'CONNECTION: refused' },
+      kind: 'message',
+      transport: 'tcp',
+      pattern: 'prices.quote',
+      rate: 2,
+      errors: 2,
+      ms: 1
+    }
+    const opened = graphOf(overview(service('orders'), described), new Map(), traces(link))
+    assert.deepEqual(broken(opened.edges), [['service orders', 'service prices', 'CONNECTION: refused']])
+    assert.equal(opened.edges[0]?.errors, 2)
+  })
+
+  it('has peers that do not describe themselves, and pages', () => {
+    const link = { kind: 'message', transport: 'tcp', pattern: 'sum', rate: 5, errors: 0, ms: 1 } as const
+    const graph = graphOf(
+      overview(service('orders')),
+      histories({ orders: [call(undefined, 'x', { from: 'unnamed', transport: 'websocket' })] }),
+      traces(
+        { ...link, from: 'orders', unheard: { address: '10.0.0.7:3001' } },
+        { ...link, from: 'orders', unheard: {} }
+      )
+    )
+    assert.deepEqual(
+      graph.nodes.map(({ name, note }) => [name, note]),
+      [
+        ['orders', 'service'],
+        ['Browser pages', 'client'],
+        ['10.0.0.7:3001', 'not described'],
+        ['Other services over tcp', 'not described']
+      ]
+    )
+  })
+
   it('is one box for all instances of a service', () => {
     const graph = graphOf(
       overview(service('a'), service('a', { id: 'a 2', problem: 'gone' })),

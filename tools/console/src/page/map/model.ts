@@ -1,5 +1,5 @@
 /** The model of the map: services, engines and callers are nodes, and the messages between them are edges. */
-import type { CallRate, Kind, Overview, ServiceView, TracesView } from '../../protocol.ts'
+import type { CallRate, Kind, Link, Overview, ServiceView, TracesView } from '../../protocol.ts'
 import type { History } from '../history.ts'
 
 /** A box of the map. */
@@ -12,6 +12,8 @@ export interface Node {
   readonly note: string
   /** The id of the service's view on the page, if it has one. */
   readonly service?: string
+  /** No process of the service is reached. */
+  readonly isDown?: true
 }
 
 /** A line of the map: all messages of one kind from one node to another. */
@@ -24,6 +26,8 @@ export interface Edge {
   readonly errors: number
   /** Mean duration in milliseconds; missing if nothing was measured. */
   readonly ms?: number
+  /** The reason why the receiver is not reached at the moment; missing if it is. */
+  readonly problem?: string
   readonly parts: readonly Part[]
 }
 
@@ -34,6 +38,7 @@ export interface Part {
   readonly rate: number
   readonly errors: number
   readonly ms?: number
+  readonly problem?: string
 }
 
 export interface Graph {
@@ -52,11 +57,12 @@ const MAX_PARTS = 50
 const AVERAGED = 5
 
 const NO_ENGINE: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])
+const NAMELESS = 'Clients without a name'
 const NOBODY = {
   nest: 'Nest clients',
-  unnamed: 'Unnamed',
+  unnamed: NAMELESS,
   others: 'Other clients',
-  client: 'Unnamed'
+  client: NAMELESS
 } as const
 
 /**
@@ -96,30 +102,89 @@ export function graphOf(
     for (const view of views) {
       for (const { name: transport } of histories.get(view.id)?.moments.at(-1)?.sample.transports ?? [])
         if (transport !== '' && !NO_ENGINE.has(transport)) add(engineOf(transport))
-      // The latest figures of a service that is not reached are old.
-      for (const call of view.problem === undefined ? averaged(histories.get(view.id)) : []) {
-        const from =
-          call.from === 'engine'
-            ? engineOf(call.transport)
-            : callerNode(call.caller ?? NOBODY[call.from as keyof typeof NOBODY] ?? NOBODY.unnamed, byName)
+      for (const call of averaged(histories.get(view.id))) {
+        const from = call.from === 'engine' ? engineOf(call.transport) : callerNode(callerOf(call), byName)
         if (!add(from) || !nodes.has(serviceId(name))) leftOut++
-        else addTo(drafts, from.id, serviceId(name), call)
+        // The latest figures of a service that is not reached are old: its lines stay, but nothing moves on them.
+        else addTo(drafts, from.id, serviceId(name), view.problem === undefined ? call : stillOf(call))
       }
     }
   // Counts of services themselves are exact, so spans only add edges that are missing.
   const counted = new Set(drafts.keys())
+  const handlers = handlersOf(services)
   for (const link of traces?.links ?? []) {
     const from = link.from === undefined ? engineOf(link.transport) : callerNode(link.from, byName)
-    const to = link.to === undefined ? engineOf(link.transport) : callerNode(link.to, byName)
-    if (counted.has(keyOf(link.kind, from.id, to.id))) continue
-    if (add(from) && add(to)) addTo(drafts, from.id, to.id, link)
+    const to = receiverOf(link, handlers, byName) ?? engineOf(link.transport)
+    // A call that has reached nobody is in nobody's counts.
+    if (counted.has(keyOf(link.kind, from.id, to.id)) && link.unheard?.problem === undefined) continue
+    if (add(from) && add(to)) addTo(drafts, from.id, to.id, link, link.unheard?.problem)
   }
   const edges = [...drafts.values()].map(edgeOf).sort((a, b) => b.rate - a.rate || (a.id < b.id ? -1 : 1))
-  return {
+  return withBroken({
     nodes: [...nodes.values()],
     edges: edges.slice(0, MAX_EDGES),
     leftOut: leftOut + Math.max(0, edges.length - MAX_EDGES)
+  })
+}
+
+/** Gives the lines to services that are not reached a reason, if they have none. */
+export function withBroken(graph: Graph): Graph {
+  const down = new Map(graph.nodes.flatMap((node) => (node.isDown === true ? [[node.id, node.name]] : [])))
+  if (down.size === 0) return graph
+  return {
+    ...graph,
+    edges: graph.edges.map((edge) => {
+      const name = down.get(edge.to)
+      if (name === undefined) return edge
+      const problem = edge.problem ?? `${name} is not reached`
+      return {
+        ...edge,
+        problem,
+        parts: edge.parts.map((part) => ({ ...part, problem: part.problem ?? problem }))
+      }
+    })
   }
+}
+
+/** The names of the services that handle a pattern, by kind and pattern. */
+function handlersOf(services: readonly ServiceView[]): ReadonlyMap<string, string> {
+  const handlers = new Map<string, string>()
+  for (const view of services)
+    for (const { kind, pattern } of view.described?.patterns ?? [])
+      if (!handlers.has(`${kind} ${pattern}`)) handlers.set(`${kind} ${pattern}`, nameOf(view))
+  return handlers
+}
+
+/** The node that gets the messages of a link; `undefined`: the engine. */
+function receiverOf(
+  { from, to, unheard, kind, transport, pattern }: Link,
+  handlers: ReadonlyMap<string, string>,
+  byName: ReadonlyMap<string, readonly ServiceView[]>
+): Node | undefined {
+  if (to !== undefined) return callerNode(to, byName)
+  if (unheard === undefined) return undefined
+  const handler = handlers.get(`${kind} ${pattern}`)
+  if (handler !== undefined && handler !== from) return callerNode(handler, byName)
+  const name = unheard.address ?? (transport === '' ? 'Other services' : `Other services over ${transport}`)
+  const isReached = unheard.problem === undefined
+  return {
+    id: `peer ${name}`,
+    kind: 'caller',
+    name,
+    state: isReached ? 'good' : 'bad',
+    note: isReached ? 'not described' : 'not reached'
+  }
+}
+
+/** The name of who has sent a call. */
+function callerOf({ caller, from, transport }: CallRate): string {
+  if (caller !== undefined) return caller
+  if (from === 'unnamed' && transport === 'websocket') return 'Browser pages'
+  return NOBODY[from as keyof typeof NOBODY] ?? NAMELESS
+}
+
+function stillOf({ kind, transport, pattern }: CallRate): Averaged {
+  return { kind, transport, pattern, rate: 0, errors: 0 }
 }
 
 interface Draft {
@@ -128,13 +193,13 @@ interface Draft {
   readonly kind: Kind
   readonly parts: Map<
     string,
-    { transport: string; pattern: string; rate: number; errors: number; time: number }
+    { transport: string; pattern: string; rate: number; errors: number; time: number; problem?: string }
   >
 }
 
 type Averaged = Pick<CallRate, 'kind' | 'transport' | 'pattern' | 'rate' | 'errors' | 'ms'>
 
-function addTo(drafts: Map<string, Draft>, from: string, to: string, call: Averaged): void {
+function addTo(drafts: Map<string, Draft>, from: string, to: string, call: Averaged, problem?: string): void {
   const id = keyOf(call.kind, from, to)
   const draft = drafts.get(id) ?? { from, to, kind: call.kind, parts: new Map() }
   drafts.set(id, draft)
@@ -149,6 +214,7 @@ function addTo(drafts: Map<string, Draft>, from: string, to: string, call: Avera
   part.rate += call.rate
   part.errors += call.errors
   part.time += call.rate * (call.ms ?? 0)
+  if (problem !== undefined) part.problem = problem
   draft.parts.set(key, part)
 }
 
@@ -156,6 +222,7 @@ function edgeOf({ from, to, kind, parts }: Draft): Edge {
   const all = [...parts.values()].sort((a, b) => b.rate - a.rate || (a.pattern < b.pattern ? -1 : 1))
   const sum = (figure: 'rate' | 'errors' | 'time') => all.reduce((total, part) => total + part[figure], 0)
   const rate = sum('rate')
+  const problem = all.find((part) => part.problem !== undefined)?.problem
   return {
     id: `${kind} ${from} > ${to}`,
     from,
@@ -164,6 +231,7 @@ function edgeOf({ from, to, kind, parts }: Draft): Edge {
     rate,
     errors: sum('errors'),
     ...(rate > 0 && { ms: sum('time') / rate }),
+    ...(problem !== undefined && { problem }),
     parts: all.slice(0, MAX_PARTS).map(({ time, ...part }) => ({
       ...part,
       ...(part.rate > 0 && { ms: time / part.rate })
@@ -191,6 +259,7 @@ function serviceNode(name: string, views: readonly ServiceView[]): Node {
   const bad = views.filter(
     ({ problem, described }) => problem !== undefined && described !== undefined
   ).length
+  const isDown = bad === views.length && bad > 0
   const isSilent = views.every(({ described }) => described === undefined)
   const isListening = views.every(({ described }) => described?.status === 'listening')
   const versions = new Set(views.flatMap(({ described }) => described?.version || []))
@@ -206,7 +275,8 @@ function serviceNode(name: string, views: readonly ServiceView[]): Node {
           ? 'not described'
           : [views.length === 1 ? '' : `${views.length} instances`, ...versions].filter(Boolean).join(', ') ||
             'service',
-    service: (views[0] as ServiceView).id
+    service: (views[0] as ServiceView).id,
+    ...(isDown && { isDown: true as const })
   }
 }
 

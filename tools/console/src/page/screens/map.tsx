@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { breakable } from '../breakable.tsx'
 import { count, duration, ms } from '../format.ts'
 import { type Layout, layOut, NARROW_LABEL, type Point } from '../map/layout.ts'
-import { type Edge, type Graph, graphOf, MAX_EDGES, MAX_NODES, type Node } from '../map/model.ts'
+import { type Edge, type Graph, graphOf, MAX_EDGES, MAX_NODES, type Node, withBroken } from '../map/model.ts'
 import { hrefOf } from '../route.ts'
 import type { Screen, ScreenProps } from './screen.ts'
 
@@ -30,7 +30,7 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
   const { traces, alerts } = shown.topics
   const problems = new Set(alerts?.alerts.map(({ key }) => key))
   const now = graphOf(overview, shown.history, traces, problems)
-  const all = remembered(now)
+  const all = withBroken(remembered(now))
   const [box, width] = useWidth()
   const picture = useLayout(all, width)
   // The table has what the picture has: new boxes and lines may have to wait for their positions.
@@ -244,6 +244,7 @@ function Calls({
               <span class="note ends">
                 <bdi>{nameOf(edge.from)}</bdi> → <bdi>{nameOf(edge.to)}</bdi>
               </span>
+              {part.problem !== undefined && <span class="note broken">{part.problem}</span>}
             </th>
             <td class="over">{part.transport}</td>
             <td class="rate">{count(part.rate)}</td>
@@ -256,8 +257,8 @@ function Calls({
   )
 }
 
-function classOf({ kind, rate, errors }: Edge): string {
-  const state = rate === 0 ? ' still' : errors > 0 ? ' failing' : ''
+function classOf({ kind, rate, errors, problem }: Edge): string {
+  const state = problem !== undefined ? ' failing' : rate === 0 ? ' still' : errors > 0 ? ' failing' : ''
   return `${kind}${state}`
 }
 
@@ -275,13 +276,15 @@ function remembered(now: Graph): Graph {
   for (const node of now.nodes) if (nodes.has(node.id) || nodes.size < MAX_NODES) nodes.set(node.id, node)
   for (const [id, edge] of edges) {
     if (!nodes.has(edge.from) || !nodes.has(edge.to)) edges.delete(id)
-    else
+    else {
+      const { problem: _, ...known } = edge
       edges.set(id, {
-        ...edge,
+        ...known,
         rate: 0,
         errors: 0,
-        parts: edge.parts.map((part) => ({ ...part, rate: 0, errors: 0 }))
+        parts: edge.parts.map(({ problem: _, ...part }) => ({ ...part, rate: 0, errors: 0 }))
       })
+    }
   }
   for (const edge of now.edges) if (edges.has(edge.id) || edges.size < MAX_EDGES) edges.set(edge.id, edge)
   return { nodes: [...nodes.values()], edges: [...edges.values()], leftOut: now.leftOut }

@@ -4,6 +4,7 @@ import type { Mark, PatternView, ServiceView } from '../../protocol.ts'
 import { breakable } from '../breakable.tsx'
 import { count, ms, whole } from '../format.ts'
 import { type History, keyOf, type Moment } from '../history.ts'
+import { shortInstance } from '../instance.ts'
 import { Pattern } from '../pattern.tsx'
 import { hrefOf } from '../route.ts'
 import { Search } from '../search.tsx'
@@ -39,7 +40,14 @@ export function Service(props: {
       <div class="title">
         <h2>{described?.name || id}</h2>
         {described?.version ? <span class="version">{described.version}</span> : null}
-        {service.instance !== undefined && <span class="version">{service.instance}</span>}
+        {service.instance !== undefined && (
+          <span class="version">
+            instance <b>{shortInstance(service.instance)}</b>
+            {shortInstance(service.instance) !== service.instance && (
+              <span class="whole"> {service.instance}</span>
+            )}
+          </span>
+        )}
         {described !== undefined && <span class="status">{isSilent ? 'not reached' : described.status}</span>}
         {program !== undefined && <a href={hrefOf('programs', program)}>Log</a>}
       </div>

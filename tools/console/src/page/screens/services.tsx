@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ServiceView } from '../../protocol.ts'
 import { count, ms, whole } from '../format.ts'
 import { type History, NOTHING } from '../history.ts'
+import { shortInstance } from '../instance.ts'
 import { hrefOf } from '../route.ts'
 import { Search } from '../search.tsx'
 import { lookAt } from '../updates.ts'
@@ -121,7 +122,8 @@ function ProcessTable(props: {
                 <tr key={id}>
                   <th scope="row">
                     <a href={hrefOf('services', id)} aria-current={each === chosen ? 'true' : undefined}>
-                      <span class={`dot ${stateOf([each])}`} aria-hidden="true" /> {instance ?? id}
+                      <span class={`dot ${stateOf([each])}`} aria-hidden="true" />{' '}
+                      <span title={instance}>{instance === undefined ? id : shortInstance(instance)}</span>
                     </a>
                   </th>
                   <td>{described?.version || '–'}</td>
