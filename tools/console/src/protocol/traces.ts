@@ -48,7 +48,7 @@ export interface Link {
   readonly ms: number
 }
 
-/** What the sender alone says about the receiver of its messages. */
+/** The facts about a receiver that only the sender of its messages has told. */
 export interface Unheard {
   /** The address of the receiver, if the spans have it. */
   readonly address?: string
