@@ -13,6 +13,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Recipes', 'recipes'),
       page('For those who decide', 'deciding'),
       page('From NestJS', 'migration-from-nest'),
+      page('Nest: everyday things', 'nest-everyday'),
       page('From tRPC', 'migration-from-trpc'),
       page('Runtimes', 'runtimes')
     ]
