@@ -93,6 +93,8 @@ const IS_ON_PATH = NODE === 'node'
 const OLDEST_NODE_FIRST = IS_ON_PATH ? {} : { PATH: `${dirname(NODE)}:${process.env['PATH']}` }
 /** Jobs of a push that start Deno or the newest Node LTS. */
 const ON_OTHER_RUNTIMES = /\/(node-lts|deno)\/|^system\/\w+\/(apps|dev|websocket)$/
+/** The last of Bun's compilers costs a process of a few seconds more than it gives back: a fifth of its CPU time. */
+const SHORT_LIVED = { BUN_JSC_useFTLJIT: '0' }
 const NEEDS_SITE = /^system\/bun\/(site|types)$/
 const FEWER_TRIES = ['--preload', resolve('tools/scripts/fewer-tries.ts')]
 const RUNNER = resolve('tools/scripts/node-tests.mjs')
@@ -170,7 +172,11 @@ export function jobsOf(gate: Gate): Job[] {
       ...otherRuntimes(gate, onNode)
     )
   // Tests ask for the gate: see `tools/test-support/src/gate.ts`.
-  const env = { GATE: gate, ...(gate === 'nightly' && AT_NIGHT), ...(gate !== 'check' && OLDEST_NODE_FIRST) }
+  const env = {
+    GATE: gate,
+    ...(gate === 'nightly' && AT_NIGHT),
+    ...(gate === 'check' ? SHORT_LIVED : OLDEST_NODE_FIRST)
+  }
   const tests = jobs
     .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
     // At night a suite includes its long tests.
