@@ -19,11 +19,14 @@ export const EXAMPLES: readonly string[] = [
 export const HELP = `Runs all services of a project, and calls services of elysia-microservices and NestJS over TCP or an engine.
 
   elysia-microservices dev [file]…
+  elysia-microservices migrate [folder]
   elysia-microservices <command> <url> …
 
 Commands
   dev [file]…                    runs the services of microservices.config.ts, or those of the files, or all workspaces
                                  with a script 'dev'; restarts what is edited or crashes; Ctrl-C ends all of it
+  migrate [folder]               shows the diff that moves a Nest application to our servers and clients, and what is left to
+                                 do; --write writes it
   call <url> <pattern> [data]    asks, and prints the answer
   stream <url> <pattern> [data]  asks for a stream, and prints each value on a line
   emit <url> <pattern> [data]    sends an event
@@ -50,6 +53,7 @@ Options
   --no-page              dev: without the page about all services
   --open                 dev: opens the page in a browser, at a terminal
   --config <file>        dev: in place of microservices.config.ts
+  --write                migrate: writes the files
   --protocol=<name>      over TCP: rsocket (default), or nest for services of NestJS
   --header <name=value>  a header; may be given several times
   --timeout <ms>         until the (first) answer is there. Default: 30000

@@ -32,6 +32,10 @@ export async function run(line: readonly string[], terminal: Terminal): Promise<
       const { dev } = await import('./dev/command.ts')
       return await dev(line.slice(1), { output: terminal.stdout, isTerminal: terminal.isTerminal })
     }
+    if (line[0] === 'migrate' && !line.includes('--help')) {
+      const { migrate } = await import('./migrate/command.ts')
+      return migrate(line.slice(1), output)
+    }
     const args = await readArguments(line, () => terminal.stdin())
     if (args === 'help') {
       terminal.out(HELP)
