@@ -15,13 +15,13 @@ const SKIPPED = new Set(['node_modules', 'dist', 'lib', 'build', 'coverage'])
 /** Words without which a source has nothing to move. */
 const RELEVANT = /(?:create|connect|createNest)Microservice|@nestjs\/microservices/
 /** The packages of transports, by Nest's names. TCP is part of the package for Nest. */
-const ENGINES: Readonly<Record<string, string>> = {
-  REDIS: '@elysia-microservices/redis',
-  NATS: '@elysia-microservices/nats',
-  MQTT: '@elysia-microservices/mqtt',
-  RMQ: '@elysia-microservices/rabbitmq',
-  KAFKA: '@elysia-microservices/kafka'
-}
+const ENGINES: ReadonlyMap<string, string> = new Map([
+  ['REDIS', '@elysia-microservices/redis'],
+  ['NATS', '@elysia-microservices/nats'],
+  ['MQTT', '@elysia-microservices/mqtt'],
+  ['RMQ', '@elysia-microservices/rabbitmq'],
+  ['KAFKA', '@elysia-microservices/kafka']
+])
 
 interface Change {
   readonly path: string
@@ -51,7 +51,10 @@ export function migrate(line: readonly string[], output: Output): number {
     if (manifest === undefined || result.edits.length + result.transports.length === 0) continue
     const known = uses.get(manifest) ?? new Set()
     uses.set(manifest, known)
-    for (const one of result.transports) if (ENGINES[one] !== undefined) known.add(ENGINES[one])
+    for (const one of result.transports) {
+      const engine = ENGINES.get(one)
+      if (engine !== undefined) known.add(engine)
+    }
     if (result.edits.length > 0) known.add(OURS)
   }
   for (const { name, text, edits } of changes) output.out(plainLines(unifiedDiff(name, text, edits)))

@@ -146,6 +146,11 @@ describe('migrate', () => {
     }
   })
 
+  it('leaves other calls, also those that have names of methods of every object', () => {
+    const source = `${IMPORT}\nid.toString()\nthing.hasOwnProperty('a').valueOf()\nmap.create({ transport: 1 })`
+    assert.deepEqual(moved(compiler, 'a.ts', source), { edits: [], remarks: [], transports: [] })
+  })
+
   it('leaves tests alone, unless they make servers', () => {
     const client = "import { ClientsModule } from '@nestjs/microservices'\nClientsModule.register([])"
     assert.deepEqual(moved(compiler, 'src/a.spec.ts', client).edits, [])

@@ -1,11 +1,11 @@
-/** Moves the servers of a source: `createMicroservice` and `connectMicroservice` get a strategy of ours. */
+/** Moves the servers of a source: `createMicroservice` and `connectMicroservice` get a `MicroserviceServer`. */
 import type { ts } from '@ts-morph/common'
 import type { Compiler } from './compiler.ts'
 import type { Edit } from './edits.ts'
 import { importsOf, NEST } from './imports.ts'
 import { type Blocker, blockerIn } from './nest-options.ts'
 
-/** What one place asks for. */
+/** The move of one server or client. */
 export interface ServerMove {
   readonly edits: readonly Edit[]
   /** Names of our package that the edits use. */
@@ -14,11 +14,11 @@ export interface ServerMove {
 }
 
 /** The argument that has the options, by the name of the method. */
-const OPTIONS_AT: Readonly<Record<string, number>> = {
-  createMicroservice: 1,
-  connectMicroservice: 0,
-  createNestMicroservice: 0
-}
+const OPTIONS_AT: ReadonlyMap<string, number> = new Map([
+  ['createMicroservice', 1],
+  ['connectMicroservice', 0],
+  ['createNestMicroservice', 0]
+])
 const OPEN = '{ strategy: new MicroserviceServer('
 const CLOSE = ') }'
 /** Types of options which have room for a strategy. */
@@ -30,7 +30,7 @@ export function serverMoves(ts: Compiler, file: ts.SourceFile): readonly ServerM
   const visit = (node: ts.Node): void => {
     ts.forEachChild(node, visit)
     if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return
-    const index = OPTIONS_AT[node.expression.name.text]
+    const index = OPTIONS_AT.get(node.expression.name.text)
     if (index === undefined || node.arguments.length < index) return
     const options = node.arguments[index]
     const move = options === undefined ? withoutOptions(ts, file, node) : new Options(ts, file).move(options)
