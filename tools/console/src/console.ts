@@ -41,6 +41,12 @@ export interface ConsoleOptions extends AccessOptions {
    * shows their lines, and with `try` their environment, and stops and starts them. Default: none.
    */
   readonly programs?: Programs | undefined
+  /**
+   * The path of a file in which the last hour of all services is kept, so that their charts survive a restart of this
+   * process. The file is made if it is missing, and takes at most 128 MiB. It needs the SQLite of Bun, or of Node from
+   * 22.13 on. Default: the last hour is kept in memory only.
+   */
+  readonly history?: string | undefined
   /** Receives a line for each change that was made on the page, such as deleted dead letters. Default: the console. */
   readonly logger?: Logger | undefined
 }
@@ -93,6 +99,7 @@ export function consolePage(options: ConsoleOptions): Elysia {
     interval = DEFAULT_INTERVAL,
     watchUntil,
     programs,
+    history,
     logger = consoleLogger
   } = Object(options) as ConsoleOptions
   const told = loggerOf(logger)
@@ -103,8 +110,10 @@ export function consolePage(options: ConsoleOptions): Elysia {
   milliseconds(100, 'options.interval', interval)
   if (watchUntil !== undefined && !(watchUntil instanceof AbortSignal))
     throw OptionError.expected('options.watchUntil', 'an AbortSignal', watchUntil)
+  if (history !== undefined && (typeof history !== 'string' || history === ''))
+    throw OptionError.expected('options.history', 'the path of a file', history)
   const access = new Access(Object(options), told)
-  const { sources, traces } = makeSources({ clients, canTry, programs, logger: told })
+  const { sources, traces } = makeSources({ clients, canTry, programs, history, logger: told })
   const watch = new Watch(clients, { canTry, interval }, sources, watchUntil)
   const door = pageDoor({
     path: path + SOCKET,

@@ -1,4 +1,5 @@
 /** Records the last hour of services in steps, with a fixed amount of memory whatever the services do. */
+import type { KeptFigures } from './past-file.ts'
 import type { Figures, PastView, ServiceSample } from './protocol.ts'
 
 /** Milliseconds of a step. */
@@ -47,6 +48,13 @@ class Series {
             ? before + (value - before) / count
             : Math.max(before, value)
     }
+  }
+
+  /** The figures of a step; `undefined` if it has none. */
+  at(step: number): Float32Array | undefined {
+    const slot = (step % STEPS) * NAMES.length
+    const figures = this.steps.slice(slot, slot + NAMES.length)
+    return figures.every(Number.isNaN) ? undefined : figures
   }
 
   forget(slot: number): void {
@@ -106,6 +114,24 @@ export class Past {
         ;(known ?? this.#seriesOf(id, key))?.add(step, row)
       }
     }
+  }
+
+  /** All figures of a step. */
+  *at(step: number): Generator<KeptFigures> {
+    for (const [id, service] of this.#services)
+      for (const [key, series] of service) {
+        const figures = series.at(step)
+        if (figures !== undefined) yield { step, id, key, figures }
+      }
+  }
+
+  /** Adds the figures of a step that were kept by an earlier process, unless this process has figures of that step. */
+  restore({ step, id, key, figures }: KeptFigures): void {
+    if (step <= this.#step - STEPS || figures.length !== NAMES.length) return
+    if (step > this.#step) this.#advance(step)
+    const series = this.#seriesOf(id, key)
+    if (series !== undefined && series.at(step) === undefined)
+      series.steps.set(figures, (step % STEPS) * NAMES.length)
   }
 
   /** The recorded part of the last hour of a service, or of one of its patterns. */

@@ -13,14 +13,17 @@ export class Page {
   readonly #closing = new AbortController()
   readonly #say: (text: string) => void
   readonly #programs: Programs
+  readonly #history: string | undefined
   #open: OpenConsole | undefined
 
   /**
    * @param say prints changes that users make on the page
    * @param programs those that users can stop and start on the page
+   * @param history the file that keeps the last hour; `undefined`: the runtime has no SQLite
    */
-  constructor(say: (text: string) => void, programs: Programs) {
+  constructor(say: (text: string) => void, programs: Programs, history?: string) {
     this.#say = say
+    this.#history = history
     this.#programs = programs
   }
 
@@ -31,7 +34,14 @@ export class Page {
     const services = () => Object.fromEntries(sorted().map(([name, { client }]) => [name, client]))
     const logger = { error: this.#say, warn: this.#say }
     const watchUntil = this.#closing.signal
-    const options = { try: true, services, programs: this.#programs, watchUntil, logger }
+    const options = {
+      try: true,
+      services,
+      programs: this.#programs,
+      history: this.#history,
+      watchUntil,
+      logger
+    }
     const at = (each: number) => openConsole({ ...options, port: each })
     this.#open = await at(port).catch(() => at(0))
     return this.#open.url

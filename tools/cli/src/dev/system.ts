@@ -1,4 +1,5 @@
 /** Everything that `dev` runs: engines, services in their order, and the page. */
+import { isBuiltin } from 'node:module'
 import { basename, delimiter, join, relative, resolve } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
@@ -182,7 +183,10 @@ export class System {
   async #openPage(port: number): Promise<void> {
     const { Page } = await import('./page.ts')
     const programs = programsOf(() => [...this.#services.values(), ...this.#engines])
-    this.#page = new Page((text) => this.#lines.say(text), programs)
+    // Where the runtime has no SQLite, the page keeps the last hour in memory.
+    const hasSqlite = ['bun:sqlite', 'node:sqlite'].some((name) => isBuiltin(name))
+    const history = hasSqlite ? join(ownFolder(this.#plan.root), 'history.sqlite') : undefined
+    this.#page = new Page((text) => this.#lines.say(text), programs, history)
     this.#pageUrl = await this.#page.open(port)
     this.#lines.say(`All services are shown at ${this.#pageUrl}`)
   }

@@ -14,6 +14,6 @@ export function makeSources(context: SourceContext): {
   const traces = new Traces()
   const events = new Events(context)
   const { programs } = context
-  const all = [traces, events, new History(), new Alerts(() => events.latest())]
+  const all = [traces, events, new History(context), new Alerts(() => events.latest())]
   return { sources: programs === undefined ? all : [...all, new ProgramsOfPage(programs, context)], traces }
 }

@@ -12,6 +12,8 @@ export interface SourceContext {
   readonly canTry: boolean
   /** The programs behind the services; `undefined` if nobody runs them for the page. */
   readonly programs: Programs | undefined
+  /** The file that keeps the last hour; `undefined`: memory only. */
+  readonly history?: string | undefined
   /** Receives a line for each change. */
   readonly logger: Logger
 }
