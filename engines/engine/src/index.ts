@@ -28,7 +28,7 @@ export {
   figuresOf,
   type ServerStore
 } from './durable/durable-server.ts'
-export type { OutgoingEvent, Store } from './durable/outgoing-event.ts'
+export { delayLeft, type OutgoingEvent, type Store } from './durable/outgoing-event.ts'
 export { Publisher } from './durable/publisher.ts'
 export { Recent } from './durable/recent.ts'
 export { Recovery } from './durable/recovery.ts'

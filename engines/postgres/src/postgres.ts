@@ -10,7 +10,6 @@ import {
 import {
   checkPublishOptions,
   type Delivery,
-  dueOf,
   type EventStore,
   jsonCodec,
   type Pattern,
@@ -143,7 +142,8 @@ async function publishIn(
     key,
     headers: headers && JSON.stringify(joinedHeaders(headers)),
     body: data === undefined ? '{}' : `{"data":${jsonCodec.encode(data)}}`,
-    due: dueOf(given, Date.now())
+    due: given.at?.getTime(),
+    delay: given.delay || undefined
   }
   const [stored] = await storeEvents(transactionOf(transaction), schema, [row], duplicateWindow)
   return { id, position: stored?.position, duplicate: stored?.isDuplicate === true }

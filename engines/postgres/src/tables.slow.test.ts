@@ -11,7 +11,7 @@ import {
   PostgresServer
 } from '@elysia-microservices/outbox/testing'
 import { Log, until } from '@elysia-microservices/test-support'
-import { memory } from '@elysia-microservices/transport'
+import { type EventTime, memory } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
@@ -51,8 +51,8 @@ async function transaction(url: string, store: PostgresStore) {
   cleanUps.push(() => client.end())
   await client.query('begin')
   return {
-    publish: (id: string, key?: string) =>
-      store.in(client).publish('e', id, { id, ...(key !== undefined && { key }) }),
+    publish: (id: string, key?: string, time: EventTime = {}) =>
+      store.in(client).publish('e', id, { id, ...(key !== undefined && { key }), ...time }),
     end: (how: 'commit' | 'rollback') => client.query(how)
   }
 }
@@ -213,6 +213,41 @@ describe('the log in PostgreSQL', () => {
     const second = await tables.turn('p', 60_000, [], known, wanted, false)
     assert.deepEqual([idsOf(first.taken), second.taken], [['a'], []])
     assert.deepEqual(await query('select * from elysia_microservices.later'), [])
+  })
+
+  it('tells by its own clock when an event of the future is due, though that of the publisher is an hour off', async () => {
+    const { sql, url, query } = await database()
+    const store = postgres({ sql })
+    const client = connect({ transport: calls, store, logger })
+    const own = await transaction(url, store)
+    cleanUps.push(() => client.close())
+    const { now } = Date
+    const half = 1_800_000
+    const results: (string | boolean)[] = []
+    for (const off of [-2 * half, 2 * half]) {
+      const times = {
+        delay: { delay: half },
+        at: { at: new Date(now() + half) },
+        past: { at: new Date(now() - half) }
+      }
+      Date.now = () => now() + off
+      try {
+        for (const [name, time] of Object.entries(times)) {
+          const { position } = await client.publish('e', name, { id: `${name} ${off}`, ...time })
+          const inside = await own.publish(`own ${name} ${off}`, undefined, time)
+          results.push(name, position === undefined, inside.position === undefined)
+        }
+      } finally {
+        Date.now = now
+      }
+    }
+    const each = ['delay', true, true, 'at', true, true, 'past', false, false]
+    assert.deepEqual(results, [...each, ...each])
+    await own.end('commit')
+    const waiting = await query(
+      "select count(*)::int as count from elysia_microservices.later where due between clock_timestamp() + interval '10 minutes' and clock_timestamp() + interval '30 minutes'"
+    )
+    assert.deepEqual(waiting, [{ count: 8 }])
   })
 
   it('takes the same again when its answer was lost: nothing is written twice, and what nobody knows of is given back', async () => {

@@ -22,6 +22,14 @@ export interface OutgoingEvent {
   readonly signal: AbortSignal | undefined
 }
 
+/**
+ * The milliseconds that are left of the delay of an event; `undefined`: it has none. They are for a server that counts by
+ * its own clock, which may differ from that of this process.
+ */
+export function delayLeft({ steadyDue }: Pick<OutgoingEvent, 'steadyDue'>): number | undefined {
+  return steadyDue === undefined ? undefined : Math.max(0, Math.ceil(steadyDue - performance.now()))
+}
+
 /** The methods of a connection to an engine that a publisher needs. */
 export interface Store<Event extends OutgoingEvent> {
   readonly isConnected: boolean

@@ -10,8 +10,10 @@ export interface NewEvent {
   readonly headers: string | undefined
   /** The packet as JSON. */
   readonly body: string
-  /** When it is published, in milliseconds since 1970; `undefined`: now. */
-  readonly due: number | undefined
+  /** When it is published, in milliseconds since 1970, by the clock of the database. Default: now. */
+  readonly due?: number | undefined
+  /** Milliseconds from now until it is published. Default: see `due`. */
+  readonly delay?: number | undefined
 }
 
 /** The fate of an event that was to be stored. */

@@ -19,6 +19,7 @@ import type { OutgoingRow } from './outgoing.ts'
 /** Publishes and manages stored events. */
 export class PostgresClientStore extends PublishingStore<PostgresConnection, OutgoingRow> {
   override readonly future = futureIn(() => this.#tables())
+  protected override readonly isTimedByServer = true
   readonly #duplicateWindow: number
 
   constructor(init: ClientStoreInit<PostgresConnection>, duplicateWindow: number) {
@@ -52,13 +53,13 @@ export class PostgresClientStore extends PublishingStore<PostgresConnection, Out
   }
 
   protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingRow {
-    const { pattern, address, id, isOwnId, timeout, signal, due } = head
+    const { pattern, address, id, isOwnId, timeout, signal, due, steadyDue } = head
     checkText('pattern', address)
     checkText('options.id', id)
     if (key !== undefined) checkText('options.key', key)
     const text = headers && JSON.stringify(joinedHeaders(headers))
     const size = Buffer.byteLength(packet) + (text === undefined ? 0 : Buffer.byteLength(text))
     const row = { pattern: address, id, key, headers: text, body: packet, due }
-    return { pattern, address, id, isOwnId, timeout, signal, size, row }
+    return { pattern, address, id, isOwnId, timeout, signal, steadyDue, size, row }
   }
 }

@@ -1,7 +1,8 @@
 /** Appends events to the log: those of one turn of the event loop together, one transaction after the other. */
-import type { Publisher, Store } from '@elysia-microservices/engine'
+import { delayLeft, type Publisher, type Store } from '@elysia-microservices/engine'
 import { EventRefusedError, NotStoredError, nextTurn } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
+import type { NewEvent } from '../connection/tables.ts'
 import type { OutgoingRow } from './outgoing.ts'
 
 /** The largest event in bytes. */
@@ -64,7 +65,7 @@ export class EventStore implements Store<OutgoingRow> {
     if (batch.length === 0) return
     const { tables, reach } = this.#connection
     try {
-      const rows = batch.map(({ event }) => event.row)
+      const rows = batch.map(({ event }) => rowOf(event))
       const stored = await tables.store(rows, this.#duplicateWindow)
       for (const [at, { position, isDuplicate }] of stored.entries())
         this.#publisher.stored((batch[at] as Numbered).number, position, isDuplicate)
@@ -75,6 +76,11 @@ export class EventStore implements Store<OutgoingRow> {
         this.#publisher.refused(number, refusal, refusal instanceof NotStoredError)
     }
   }
+}
+
+function rowOf(event: OutgoingRow): NewEvent {
+  const delay = delayLeft(event)
+  return delay === undefined ? event.row : { ...event.row, delay }
 }
 
 /** The error for a statement that PostgreSQL has refused; `undefined`: it was not answered. */

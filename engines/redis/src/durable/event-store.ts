@@ -1,5 +1,5 @@
 /** Appends events to streams of Redis. */
-import { newSecret, type Publisher, type Store } from '@elysia-microservices/engine'
+import { delayLeft, newSecret, type Publisher, type Store } from '@elysia-microservices/engine'
 import { NotStoredError } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import { type Appended, type EntryContent, isUnprepared, type Stored, type Time } from '../driver.ts'
@@ -256,9 +256,9 @@ export class EventStore implements Store<OutgoingEntry> {
 }
 
 /** The time of an event. A delay counts by the clock of the server, which may differ from that of this process. */
-function timeOf({ due = 0, steadyDue }: OutgoingEntry): Time {
-  if (steadyDue === undefined) return `${Math.ceil(due)}`
-  return `+${Math.max(0, Math.ceil(steadyDue - performance.now()))}`
+function timeOf(event: OutgoingEntry): Time {
+  const delay = delayLeft(event)
+  return delay === undefined ? `${Math.ceil(event.due ?? 0)}` : `+${delay}`
 }
 
 function newBatch(): Batch {

@@ -16,6 +16,7 @@ returns table (number integer, place text, is_duplicate boolean) language plpgsq
 declare
   one record;
   at bigint;
+  began timestamptz;
 begin
   -- Transactions that publish the same key wait here for one another until they end, so that positions of one key are in
   -- the order of commits. The locks are taken in one order by all.
@@ -25,9 +26,14 @@ begin
   ) as locks;
   -- The transaction has its number before the first event has its position: see advance().
   perform pg_current_xact_id();
+  began := clock_timestamp();
   for one in
     select n, e ->> 'pattern' as pattern, e ->> 'id' as id, e ->> 'key' as key, e ->> 'headers' as headers,
-      e ->> 'body' as body, to_timestamp((e ->> 'due')::double precision / 1000) as due
+      e ->> 'body' as body,
+      -- The clock here decides, because those of publishers differ. JavaScript has no later time than the last one.
+      case when e ->> 'delay' is null then to_timestamp((e ->> 'due')::double precision / 1000) else
+        least(clock_timestamp() + (e ->> 'delay')::double precision * interval '1 millisecond', to_timestamp(8.64e12))
+      end as due
     from json_array_elements(events) with ordinality as list (e, n) order by n
   loop
     number := one.n;
@@ -39,7 +45,7 @@ begin
       place := at::text;
     elsif exists (select from "elysia_microservices".later where pattern = one.pattern and id = one.id) then
       place := null;
-    elsif one.due is not null then
+    elsif one.due > began then
       place := null;
       insert into "elysia_microservices".later (pattern, id, due, key, headers, body)
         values (one.pattern, one.id, one.due, one.key, one.headers, one.body) on conflict do nothing;
