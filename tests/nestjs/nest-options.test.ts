@@ -25,6 +25,7 @@ import {
   type ClientProxy,
   type KafkaOptions,
   MessagePattern,
+  type MicroserviceOptions,
   type MqttOptions,
   type NatsOptions,
   type RedisOptions,
@@ -176,6 +177,17 @@ describe("options in Nest's own form", () => {
       assert.equal(server.transportId, transport)
       await new MicroserviceClient({ transport, options }).close()
     })
+
+  it("are taken in the type that Nest's users give them", () => {
+    const given: RmqOptions & MicroserviceOptions = {
+      transport: Transport.RMQ,
+      options: { urls: ['amqp://a'] }
+    }
+    const ofOne = (): RmqOptions => given
+    const ofAny = (): MicroserviceOptions => given
+    for (const options of [ofOne(), ofAny()])
+      assert.equal(new MicroserviceServer(options).transportId, Transport.RMQ)
+  })
 
   it('that have no counterpart are refused, with what to do', () => {
     for (const [transport, options, sentence] of [

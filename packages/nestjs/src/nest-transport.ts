@@ -26,8 +26,8 @@ const PACKAGES: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /** Whether options have Nest's form. */
-export function isNestForm(options: { readonly transport?: unknown }): options is NestForm {
-  return typeof options.transport === 'number'
+export function isNestForm(options: object): options is NestForm {
+  return 'transport' in options && typeof options.transport === 'number'
 }
 
 /**

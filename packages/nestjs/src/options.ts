@@ -19,7 +19,7 @@ import {
   timeoutOf
 } from '@elysia-microservices/transport/kit'
 import { NEST_OPTION_NAMES, type NestEnd } from '@elysia-microservices/transport/nest'
-import { Transport as NestTransport } from '@nestjs/microservices'
+import { type MicroserviceOptions, Transport as NestTransport } from '@nestjs/microservices'
 import { fromNestForm, isNestForm, type NestForm } from './nest-transport.ts'
 import { type ShortClientOptions, type ShortServerOptions, shortForm } from './short-form.ts'
 
@@ -72,6 +72,8 @@ export type MicroserviceServerOptions =
       readonly transport: Transport | readonly Transport[]
     })
   | (ServerOptions & NestForm)
+  // Nest's own type of the same, in which applications keep their options.
+  | (ServerOptions & MicroserviceOptions)
 
 /**
  * Options of `MicroserviceClient`: its own options, and options of TCP, or a transport, or Nest's own `{ transport:

@@ -33,7 +33,8 @@ function loaded(from: string, [name = '', ...inside]: readonly string[]): Compil
     if (inside.length > 0) return loaded(resolve(name), inside)
     const found = createRequire(from)(name) as Partial<Compiler> & { readonly ts?: Compiler }
     const compiler = found.ts ?? found
-    return typeof compiler.createSourceFile === 'function' ? (compiler as Compiler) : undefined
+    // TypeScript 4 lacks functions that are called here.
+    return typeof compiler.isSatisfiesExpression === 'function' ? (compiler as Compiler) : undefined
   } catch {
     return undefined
   }
