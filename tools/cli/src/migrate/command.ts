@@ -61,6 +61,10 @@ export function migrate(line: readonly string[], output: Output): number {
   if (write) for (const { path, text, edits } of changes) writeFileSync(path, edited(text, edits))
   for (const [manifest, packages] of uses)
     if (packages.has(OURS)) tellPackages(output, relative(folder, manifest), manifest, packages)
+  if (changes.some(({ text }) => /ClientsModule|ClientProxyFactory|@Client\(/.test(text)))
+    output.error(
+      "Over TCP, start moved services before moved clients, or give clients protocol: 'nest' beside host and port"
+    )
   if (remarks.length > 0)
     output.error(`For you to look at:\n${remarks.map((one) => `  ${plainText(one)}`).join('\n')}`)
   const files = `${changes.length} file${changes.length === 1 ? '' : 's'}`
