@@ -6,14 +6,17 @@ import {
   EventHandlersError,
   endSettled,
   exhaust,
+  type IncomingMessage,
   isStreamOfValues,
   isThenable,
   shown,
+  type Logger as TransportLogger,
   whenSettled
 } from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
 import type { MessageHandler } from '@nestjs/microservices'
 import { isObservable } from 'rxjs'
+import type { DirectCall } from './direct-handlers.ts'
 import { answerOfUnfiltered, HandlerStream } from './handler-stream.ts'
 import type { MicroserviceContext } from './microservice-context.ts'
 
@@ -24,12 +27,23 @@ export type InHooks = (work: (end: () => void) => Promise<void>) => unknown
 
 /** Calls the handler of a request and returns the answer. It throws or rejects only with an `ErrorAnswer`. */
 export function answerBy(handler: MessageHandler, data: unknown, context: MicroserviceContext): unknown {
-  let result: unknown
   try {
-    result = handler(data, context)
+    return answerOf(handler(data, context))
   } catch (error) {
     return throwUnfiltered(error)
   }
+}
+
+/** Returns the answer to a request like `answerBy`, from a handler without a pipeline. */
+export function answerDirect(call: DirectCall, message: IncomingMessage, logger: TransportLogger): unknown {
+  try {
+    return answerOf(call(message, logger))
+  } catch (error) {
+    return throwUnfiltered(error)
+  }
+}
+
+function answerOf(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !isThenable(result)) return streamOrValue(result)
   return whenSettled(result, streamOrValue, throwUnfiltered)
 }

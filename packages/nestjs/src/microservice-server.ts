@@ -29,10 +29,12 @@ import {
   Transport
 } from '@nestjs/microservices'
 import { Description } from './description.ts'
+import { directCallOf, findDirectHandlers } from './direct-handlers.ts'
 import { checkAlone, checkNotDurable, durableOf, viaOfHandler } from './durable.ts'
 import { EventHandlers } from './event-handlers.ts'
 import {
   answerBy,
+  answerDirect,
   answerInHooks,
   type InHooks,
   runEventHandlers,
@@ -95,6 +97,7 @@ export class MicroserviceServer
   /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
   constructor(options: MicroserviceServerOptions = {}) {
     super()
+    findDirectHandlers()
     const { transports, store, name, group, drain, logger: given } = serverOptions(options)
     const logger = loggerOf(given ?? nestLogger(this.logger))
     this.#log = logger
@@ -254,6 +257,8 @@ export class MicroserviceServer
   #request(message: IncomingMessage): unknown {
     const handler = this.#handlerOf(message)
     if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
+    const direct = this.#isHooked ? undefined : directCallOf(handler)
+    if (direct !== undefined) return answerDirect(direct, message, this.#log)
     const context = new MicroserviceContext(message, this.#log)
     const { data } = message
     const answering = handler.isEventHandler === true ? this.#answeringByEvents(handler) : handler

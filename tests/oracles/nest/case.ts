@@ -58,13 +58,15 @@ const INTERCEPTED = [
 const NAMES = ['one', 'two', 'three']
 
 export function newCase(random: Random): Controlled {
+  // Handlers to which nothing is bound are called in another way than those behind a pipeline.
+  const share = random.chance(0.3) ? 0 : 1
   const controllers = Array.from({ length: random.between(1, 2) }, (_, number) => ({
-    parts: newParts(random, 0.3, `c${number}`),
+    parts: newParts(random, 0.3 * share, `c${number}`),
     methods: Array.from({ length: random.between(1, 3) }, (_, index) =>
-      newMethod(random, `m${number}${index}`)
+      newMethod(random, `m${number}${index}`, 0.4 * share)
     )
   }))
-  const globals = newParts(random, 0.2, 'global')
+  const globals = newParts(random, 0.2 * share, 'global')
   const methods = controllers.flatMap(({ methods: own, parts }) => own.map((method) => ({ method, parts })))
   const calls = Array.from({ length: random.between(6, 14) }, () => {
     const method = random.between(0, methods.length - 1)
@@ -74,10 +76,10 @@ export function newCase(random: Random): Controlled {
   return { globals, controllers, calls }
 }
 
-function newMethod(random: Random, name: string): Method {
+function newMethod(random: Random, name: string, likelihood: number): Method {
   return {
     name,
-    parts: newParts(random, 0.4, name),
+    parts: newParts(random, likelihood, name),
     parameters: random.chance(0.6) ? [] : PARAMETERS.filter(() => random.chance(0.4)),
     isInherited: random.chance(0.25)
   }
