@@ -58,7 +58,7 @@ interface PartsCreator {
   create(instance: unknown, method: Method, moduleKey: string): readonly unknown[]
 }
 
-/** What is used of Nest's `RpcContextCreator`, which makes the pipeline of each handler. */
+/** The members that are used of Nest's `RpcContextCreator`, which makes the pipeline of each handler. */
 interface ContextCreator {
   readonly rpcProxy: {
     handleError(
