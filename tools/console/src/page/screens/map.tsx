@@ -124,7 +124,7 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
               >
                 <span class="name">
                   {(each.kind === 'service' || each.state !== 'good') && <span class={`dot ${each.state}`} />}
-                  <bdi>{each.name}</bdi>
+                  <bdi title={each.name}>{each.name}</bdi>
                 </span>
                 <span class="note">{each.note}</span>
               </a>
