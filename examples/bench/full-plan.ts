@@ -248,7 +248,7 @@ function events(runtime: Runtime): PlannedContest[] {
 function durable(runtime: Runtime): PlannedContest[] {
   const asked = storedEvents(runtime)
   return steps
-    .filter((step) => step !== 'relay' || isMain(runtime))
+    .filter((step) => step !== 'transact' && (step !== 'relay' || isMain(runtime)))
     .flatMap((step) =>
       combinations({ ...asked, task: { mode: 'durable', step } }).map((contest) => ({
         contest,

@@ -13,6 +13,7 @@ import { prepareOthers } from './process/others.ts'
 import { ServerProcess } from './process/server-process.ts'
 import type { Measurement } from './report/schema.ts'
 import { readStored } from './report/stored.ts'
+import { isOfBacklog } from './task/task.ts'
 import { type Finished, isRunning, run } from './test-support/command.ts'
 import { distinctTargets } from './test-support/distinct-targets.ts'
 import { inParallel } from './test-support/in-parallel.ts'
@@ -213,14 +214,16 @@ describe('a measurement of starts', () => {
 
 describe('a measurement of stored events', () => {
   const cases = storingTargets.flatMap((target) =>
-    (targets[target].does.durable ?? []).flatMap((step) =>
-      onBothRuntimes(target, '--mode=durable', `--step=${step}`)
-    )
+    (targets[target].does.durable ?? []).flatMap((step) => {
+      const all = onBothRuntimes(target, '--mode=durable', `--step=${step}`)
+      // Node 20 has no SQLite.
+      return target === 'elysia-sqlite' ? all.slice(0, 1) : all
+    })
   )
   measures(cases, ({ completed, rps, connections, p50, task }) => {
     assert.ok(completed > 0 && rps > 0)
     assert.equal(connections, 1)
-    assert.equal(p50 === null, task?.mode === 'durable' && task.step !== 'publish')
+    assert.equal(p50 === null, isOfBacklog(task))
   })
 })
 

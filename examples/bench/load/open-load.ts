@@ -4,6 +4,7 @@ import type { BenchOptions } from '../options/bench-options.ts'
 import { customPayload, customShape, makePayload, type Payload } from '../payload/payload.ts'
 import { clients } from '../peers/clients.ts'
 import type { ClientPlan, EchoClient, OpenEchoClient } from '../peers/echo-client.ts'
+import { isOfBacklog } from '../task/task.ts'
 import { Backlog } from './backlog.ts'
 import { ClosedLoop } from './closed-loop.ts'
 import { EmitLoop } from './emit-loop.ts'
@@ -31,7 +32,7 @@ export async function openLoad(options: BenchOptions, port: number, meter: Meter
     return new EmitLoop({ clients: opened, concurrency, batch: task.batch, payload: payload.value, meter })
   }
   if (task.mode === 'durable') {
-    if (task.step !== 'publish') return Backlog.open(opened[0]!, options, payload, meter)
+    if (isOfBacklog(task)) return Backlog.open(opened[0]!, options, payload, meter)
     return new EmitLoop({ clients: opened, concurrency, batch: 1, payload: payload.value, meter })
   }
   return rate === null

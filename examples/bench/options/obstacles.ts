@@ -27,6 +27,7 @@ const NAMES: Readonly<Record<Source, string>> = {
 
 const STEPS: Readonly<Record<Step, string>> = {
   publish: 'publish events that are stored',
+  transact: 'publish events in a transaction of a database',
   consume: 'take events that are stored',
   relay: 'publish events out of a database'
 }

@@ -28,7 +28,7 @@ export const taskFlags = {
   busy: milliseconds(0, 60_000, 'with --mode=emit: how long the server is busy with each event; default 0'),
   step: choice(
     steps,
-    'with --mode=durable: events stored, events handled, or events out of a database; default publish'
+    'with --mode=durable: events stored, stored in a transaction, handled, or out of a database; default publish'
   )
 }
 

@@ -159,6 +159,31 @@ const CLIENTS = {
     asks: ['elysia-rabbitmq-durable'],
     choices: [],
     load: async () => (await import('./rabbitmq/client-durable.ts')).openEchoClient
+  },
+  'elysia-postgres': {
+    asks: ['elysia-postgres'],
+    choices: [],
+    load: async () => (await import('./postgres/client-durable.ts')).openEchoClient
+  },
+  'pg-boss': {
+    asks: ['pg-boss'],
+    choices: [],
+    load: other('pg-boss')
+  },
+  'graphile-worker': {
+    asks: ['graphile-worker'],
+    choices: [],
+    load: other('graphile-worker')
+  },
+  bullmq: {
+    asks: ['bullmq'],
+    choices: [],
+    load: other('bullmq')
+  },
+  'elysia-sqlite': {
+    asks: ['elysia-sqlite'],
+    choices: [],
+    load: async () => (await import('./sqlite/client-durable.ts')).openEchoClient
   }
 } satisfies Readonly<Record<string, Client>>
 

@@ -32,6 +32,7 @@ const EVERYTHING: Does = { handlers, streams: sources, events: true }
 /** For targets that only answer requests, in any way. */
 const REQUESTS: Does = { handlers, streams: [], events: false }
 const STORED: Does = { handlers: [], streams: [], events: false, durable: ['publish', 'consume'] }
+const TRANSACTED: Does = { ...STORED, durable: ['publish', 'transact', 'consume'] }
 const SYNC: Does = { handlers: ['sync'], streams: [], events: false }
 
 /** The names of three targets over an engine: this project, NestJS, and the driver alone. */
@@ -159,7 +160,7 @@ const TARGETS = {
     port: 7042,
     server: 'peers/durable/server-outbox',
     client: 'outbox',
-    does: { ...STORED, durable: ['relay'] },
+    does: { ...STORED, durable: ['transact', 'relay'] },
     package: '@elysia-microservices/outbox'
   },
   'redis-streams': {
@@ -189,6 +190,42 @@ const TARGETS = {
     client: 'elysia-rabbitmq-durable',
     does: STORED,
     package: '@elysia-microservices/rabbitmq'
+  },
+  // Durable events in a database that the user has, by this project and by queues of jobs; BullMQ's are in Redis.
+  'elysia-postgres': {
+    port: 7091,
+    server: 'peers/postgres/server-store',
+    client: 'elysia-postgres',
+    does: TRANSACTED,
+    package: '@elysia-microservices/postgres'
+  },
+  'pg-boss': {
+    port: 7092,
+    server: 'peers/postgres/server-store',
+    client: 'pg-boss',
+    does: TRANSACTED,
+    package: 'pg-boss'
+  },
+  'graphile-worker': {
+    port: 7093,
+    server: 'peers/postgres/server-store',
+    client: 'graphile-worker',
+    does: TRANSACTED,
+    package: 'graphile-worker'
+  },
+  bullmq: {
+    port: 7094,
+    server: 'peers/redis/server-store',
+    client: 'bullmq',
+    does: STORED,
+    package: 'bullmq'
+  },
+  'elysia-sqlite': {
+    port: 7095,
+    server: 'peers/sqlite/server-store',
+    client: 'elysia-sqlite',
+    does: STORED,
+    package: '@elysia-microservices/sqlite'
   },
   // A running service of the user, whose handlers the bench does not know.
   custom: {

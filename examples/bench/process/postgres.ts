@@ -8,8 +8,8 @@ import { BENCH_FOLDER } from './folder.ts'
 
 export interface Postgres {
   readonly port: number
-  /** Creates a new, empty database and returns its address. */
-  database(): Promise<string>
+  /** Creates a new, empty database and returns its address. Default: a name that no other has. */
+  database(name?: string): Promise<string>
   kill(): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>

@@ -38,6 +38,7 @@ const SOURCES: Readonly<Record<Source, string>> = {
 
 const STEPS: Readonly<Record<Step, string>> = {
   publish: 'events stored, each acknowledged',
+  transact: 'events stored in the transaction of a row, each committed',
   consume: 'stored events handled, each acknowledged',
   relay: "events of an outbox's relay, out of the database into the store"
 }

@@ -1,5 +1,5 @@
 /** The figures that are compared, in the order of the table's columns, with their names in each mode. */
-import { isOfValues, type Mode, type SuiteName, type Task, taskOf } from '../task/task.ts'
+import { isOfBacklog, isOfValues, type Mode, type SuiteName, type Task, taskOf } from '../task/task.ts'
 
 export const figures = {
   rps: { title: 'req/s', digits: 0, better: 'higher' },
@@ -89,7 +89,7 @@ export function figuresOf(asked: Asked): readonly Figure[] {
 function ofTask(asked: Asked): readonly Figure[] {
   const task = taskOf(asked)
   if (task.mode === 'suite') return OF_SUITE[task.suite]
-  if (task.mode === 'durable' && task.step !== 'publish') return OF_BACKLOG
+  if (isOfBacklog(task)) return OF_BACKLOG
   return task.mode === 'stream' && task.pause > 0 ? OF_SLOW_READER : FIGURES_OF[task.mode]
 }
 

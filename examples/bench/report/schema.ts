@@ -62,7 +62,9 @@ const taskSchema = Type.Union(
       mode: Type.Literal('durable'),
       step: Type.Union(
         steps.map((step) => Type.Literal(step)),
-        describe('publish: until stored; consume: handled and acknowledged; relay: out of a database')
+        describe(
+          'publish: until stored; transact: until committed with a row; consume: handled and acknowledged; relay: out of a database'
+        )
       )
     })
   ],

@@ -19,8 +19,11 @@ export const takes = ['iterate', 'send'] as const
 /** How our client reads a stream: `for await` over `stream()`, or subscribing to `send()`. */
 export type Take = (typeof takes)[number]
 
-export const steps = ['publish', 'consume', 'relay'] as const
-/** The measured step of a durable event: until it is stored, until it is handled, or out of a database. */
+export const steps = ['publish', 'transact', 'consume', 'relay'] as const
+/**
+ * The measured step of a durable event: until it is stored, by itself or in a transaction of the user; until it is
+ * handled; or out of a database.
+ */
 export type Step = (typeof steps)[number]
 
 export interface RequestTask {
@@ -66,6 +69,10 @@ export interface DurableTask {
   readonly mode: 'durable'
   readonly step: Step
 }
+
+/** Whether events that are stored before are taken, so that nothing is known of each. */
+export const isOfBacklog = (task: Task | undefined): boolean =>
+  task?.mode === 'durable' && (task.step === 'consume' || task.step === 'relay')
 
 export type Task = RequestTask | StreamTask | EmitTask | StartTask | DurableTask | SuiteTask
 

@@ -1,10 +1,11 @@
 /** This project's outbox: a relay that publishes events from the database. */
 import { nats } from '@elysia-microservices/nats'
-import { migrate, type OutboxRelay, outboxRelay } from '@elysia-microservices/outbox'
+import { migrate, type OutboxRelay, outbox, outboxRelay } from '@elysia-microservices/outbox'
 import { connect as connectBare } from '@nats-io/transport-node'
 import { connect } from 'elysia-microservices/client'
 import postgres from 'postgres'
 import type { OpenEchoClient } from '../echo-client.ts'
+import { inTransaction, openPool } from '../postgres/database.ts'
 import { DATABASE, PATTERN } from './stream.ts'
 
 const silent = { error: () => {}, warn: () => {} }
@@ -14,14 +15,16 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
   const bare = await connectBare({ servers })
   const address = (await bare.request(DATABASE, '', { timeout: 10_000 })).string()
   await bare.close()
+  const pool = await openPool(address)
   const sql = postgres(address, { onnotice() {} })
   const client = connect({ transport: nats({ url: servers }), logger: silent })
   await client.connect()
+  await migrate(sql)
   let relay: OutboxRelay | undefined
   return {
     echo: (_payload, _answered, failed) => failed(new Error('Events have no answers')),
+    emit: (data) => inTransaction(pool, (tx) => outbox(tx).publish(PATTERN, data)),
     async fill(count) {
-      await migrate(sql)
       const data = JSON.stringify(payload.value)
       await sql`
         select count(elysia_microservices.publish(
@@ -47,6 +50,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
       await relay?.stop()
       await client.close()
       await sql.end()
+      await pool.end()
     }
   }
 }

@@ -1,4 +1,5 @@
 /** This project's durable events over any engine: `publish()`, and a durable handler. */
+import type { EventStore } from '@elysia-microservices/transport'
 import { type AnyMicroservice, microservice } from 'elysia-microservices'
 import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import type { ClientPlan, EchoClient } from '../echo-client.ts'
@@ -9,6 +10,8 @@ import { AT_A_TIME, PATTERN } from './stream.ts'
 interface Stored {
   readonly plan: ClientPlan
   transport(): StoringTransport
+  /** Where events are kept, if the transport does not keep them. */
+  readonly store?: EventStore
   /** Where a group begins. Default: with the first stored event. */
   readonly start?: 'new'
   /** More events than it handles per second. */
@@ -20,15 +23,18 @@ interface Stored {
 export async function storedEvents({
   plan: { payload, window },
   transport,
+  store,
   start,
   takesAtMost,
   fill
 }: Stored): Promise<EchoClient> {
-  const client = connect({ transport: transport(), logger: silent })
-  await client.connect()
+  const place = () => ({ transport: transport(), ...(store !== undefined && { store }) })
+  const client = connect({ ...place(), logger: silent })
+  // Over a store, no call travels by the transport, so nothing need listen there.
+  if (store === undefined) await client.connect()
   let service: AnyMicroservice | undefined
   async function takeStored(take: (data: unknown) => void): Promise<void> {
-    service = microservice({ name: 'bench', transport: transport(), logger: silent }).event(
+    service = microservice({ name: 'bench', ...place(), logger: silent }).event(
       PATTERN,
       ({ data }) => take(data),
       // As many events again are received in advance.
