@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { MicroserviceClient } from '@elysia-microservices/nestjs'
+import { freePort } from '@elysia-microservices/test-support'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { firstValueFrom } from 'rxjs'
 
@@ -49,17 +50,15 @@ describe('migrate', () => {
   }
 
   async function started(name: string, env: Readonly<Record<string, string>>): Promise<number> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as { readonly port: number }
-    server.close()
+    const port = await freePort()
     const program = spawn(BUN, [join(folder, 'src', name)], {
       env: { ...process.env, ...env, PORT: String(port) },
       stdio: ['ignore', 'pipe', 'inherit']
     })
     programs.push(program)
-    await once(program.stdout as NodeJS.ReadableStream, 'data')
-    return port
+    for await (const line of createInterface(program.stdout))
+      if (line === `listening on port ${port}`) return port
+    throw new Error(`${name} has ended before it listened`)
   }
 
   it('shows the diff, writes it when told to, and then finds nothing', async () => {
