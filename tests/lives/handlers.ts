@@ -6,10 +6,13 @@ import type { Place } from './carrier.ts'
 import { REDRIVES, STORES } from './carriers.ts'
 import type { Ledger } from './ledger.ts'
 import type { Config, Failing, Options } from './plan.ts'
+import { Running } from './running.ts'
 import { wait } from './world.ts'
 
 /** Attempts after which a durable event is a dead letter, if dead letters can be given back. */
 const ATTEMPTS = 3
+/** The error of durable handlers, which their dead letters tell. */
+export const FAILED = 'A durable handler of the test has failed'
 /** Most values of the sources that wait, and of an Observable, which cannot be slowed. */
 export const MOST_VALUES = {
   count: Infinity,
@@ -78,16 +81,21 @@ export function otherOf(place: Place, config: Config, ledger: Ledger) {
 export function serviceOf(place: Place, config: Config, ledger: Ledger, options: Partial<Options> = {}) {
   const { logger } = ledger
   const [name] = groupsOf(config)
+  const { inFlight = config.inFlight } = options
+  // Those whose callers have left count, too.
+  const requests = new Running('requests', inFlight, ledger)
   const service = microservice({ ...place, name, logger })
     .message('echo', ({ data }: Message<Payload>) => {
       ledger.ran(data.id)
       return answer(data)
     })
-    .message('wait', async ({ data }: Message<Payload>) => {
-      ledger.ran(data.id)
-      await wait(data.takes)
-      return answer(data)
-    })
+    .message('wait', ({ data }: Message<Payload>) =>
+      requests.during(async () => {
+        ledger.ran(data.id)
+        await wait(data.takes)
+        return answer(data)
+      })
+    )
     .message('back', async ({ data, peer }: Message<Payload>) => {
       ledger.ran(data.id)
       return callsTo(peer).request('echo', data)
@@ -179,18 +187,21 @@ function addDurable(
       ({ delivery }) => ledger.recurs(group, delivery?.id as string),
       { durable: { every: { cron: '*/10 * * * * *' } } }
     )
-  for (const pattern of files ? ['kept', 'filed'] : ['kept'])
-    (service as Microservice).event(
+  for (const pattern of files ? ['kept', 'filed'] : ['kept']) {
+    const running = new Running(`handlers of ${pattern}`, concurrency, ledger)
+    const handle = async ({ data, delivery }: Message<Payload>) => {
+      const runs = ledger.begins(group, data.id, delivery, ordered)
+      const isFailing = runs <= data.failures
+      if (data.takes > 0) await wait(data.takes)
+      // Every configuration allows a second attempt.
+      ledger.ends(group, data.id, ordered, isFailing && runs === 1)
+      if (isFailing) throw data.failing === 'later' ? new RetryLater(50) : new RangeError(FAILED)
+      ledger.did(ledger.published, group, data.id)
+    }
+    ;(service as Microservice).event(
       pattern,
-      async ({ data, delivery }: Message<Payload>) => {
-        const runs = ledger.begins(group, data.id, delivery, ordered)
-        if (data.takes > 0) await wait(data.takes)
-        if (runs <= data.failures)
-          throw data.failing === 'later'
-            ? new RetryLater(50)
-            : new RangeError('A durable handler of the test has failed')
-        ledger.did(ledger.published, group, data.id)
-      },
+      (message: Message<Payload>) => running.during(() => handle(message)),
       { durable }
     )
+  }
 }

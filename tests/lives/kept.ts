@@ -26,6 +26,19 @@ const PLAIN: Config = {
 export const KEPT: readonly Kept[] = [
   {
     fault:
+      'A service over an engine whose first start failed because the server was lost meanwhile told for ever that the server is lost, although its next start had succeeded',
+    seed: 506,
+    plan: {
+      config: { ...PLAIN, carrier: 'nats' },
+      steps: [
+        { at: 0, do: 'still', for: 1_175 },
+        { at: 0, do: 'join' },
+        { at: 0, do: 'away', for: 1 }
+      ]
+    }
+  },
+  {
+    fault:
       'Over Redis an event that had a delay waited an hour longer when the wall clock stepped back before it was sent',
     seed: 3_703,
     plan: {

@@ -1,6 +1,7 @@
 /** All that happened in a life, and the promises that it is held to. */
 import { type Delivery, MicroserviceError } from '@elysia-microservices/transport'
 import type { Published } from 'elysia-microservices/client'
+import { Runs } from './running.ts'
 
 /** Most values that a source gives in one turn of the event loop. */
 const MOST_PULLS = 50_000
@@ -42,6 +43,8 @@ interface Allowed {
   readonly mayRepeat: boolean
   /** The same, for emitted events only. */
   readonly mayDouble: boolean
+  /** Whether deliveries that never ran, because their process stopped, may count as attempts. */
+  readonly mayCountMore: boolean
 }
 
 const countOf = (counts: Map<string, number>, group: string) => counts.get(group) ?? 0
@@ -72,6 +75,7 @@ export class Ledger {
   readonly #turns: () => number
   /** The names of the services, which are those of their groups. */
   readonly groups: readonly string[]
+  readonly runs = new Runs()
   /** The keys of durable events whose order of first runs is looked at: the last order that began. */
   readonly #begun = new Map<string, number>()
 
@@ -180,12 +184,19 @@ export class Ledger {
     if (kept.due !== undefined && Date.now() < kept.due && !this.hasHop)
       this.breaks(`${kept.what} began ${kept.due - Date.now()} ms before its time`)
     const runs = countUp(kept.begun, group)
-    if (!isOrdered || runs > 1) return runs
     const key = `${group} ${kept.key}`
+    this.runs.begins(isOrdered ? key : undefined, id, runs, delivery)
+    if (!isOrdered || runs > 1) return runs
     const last = this.#begun.get(key) ?? -1
     if (kept.order < last) this.breaks(`${kept.what} began after a later event of its key`)
     this.#begun.set(key, Math.max(last, kept.order))
     return runs
+  }
+
+  /** The run of a durable event ends. @param isAgain whether it certainly runs again */
+  ends(group: string, id: string, isOrdered: boolean, isAgain: boolean): void {
+    const kept = this.published.get(id)
+    if (kept !== undefined) this.runs.ends(isOrdered ? `${group} ${kept.key}` : undefined, id, isAgain)
   }
 
   /** The answer to the cancellation of an event; `undefined`: there was none. */
@@ -236,7 +247,7 @@ export class Ledger {
   }
 
   /** Checks the promises when a life has ended in peace. */
-  audit({ mayLose, mayRepeat, mayDouble }: Allowed): void {
+  audit({ mayLose, mayRepeat, mayDouble, mayCountMore }: Allowed): void {
     for (const call of this.calls.values()) {
       if (call.settled === 0) this.breaks(`${call.what} was never settled`)
       if (call.mayHaveRun === false && call.runs > 0)
@@ -244,10 +255,13 @@ export class Ledger {
     }
     if (this.recurredTwice !== undefined && !mayRepeat)
       this.breaks(`the recurring event ${this.recurredTwice} has come twice`)
+    const { overcounted, disordered } = this.runs
+    if (!mayRepeat)
+      for (const wrong of [...(mayCountMore ? [] : overcounted), ...disordered]) this.breaks(wrong)
     for (const group of this.groups) this.#auditGroup(group, { mayLose, mayRepeat, mayDouble })
   }
 
-  #auditGroup(group: string, { mayLose, mayRepeat, mayDouble }: Allowed): void {
+  #auditGroup(group: string, { mayLose, mayRepeat, mayDouble }: Omit<Allowed, 'mayCountMore'>): void {
     for (const one of [...this.emitted.values(), ...this.published.values()]) {
       const done = countOf(one.done, group)
       const isEmitted = this.emitted.has(one.what.slice('event '.length))

@@ -6,6 +6,7 @@ import { connect, type StoringTransport, type UntypedStoringClient } from 'elysi
 import { Calls, isCall } from './calls.ts'
 import { type Carrier, carrierOf } from './carrier.ts'
 import { ENGINES, REDRIVES, RSOCKETS, SOCKETS, STORES } from './carriers.ts'
+import { auditFigures } from './figures.ts'
 import { groupsOf, otherOf, pageOf, type Service, serviceOf } from './handlers.ts'
 import { Ledger } from './ledger.ts'
 import { Operators } from './operators.ts'
@@ -112,11 +113,13 @@ export class Life {
     this.ledger.auditPeace()
     // Refused events are told to those who are still there, and on Nest's wire events wait for a place.
     await this.#world.pass(() => false, config.carrier === 'nest' ? 60_000 : 1_000)
+    await auditFigures(this.#world, [...this.#services, this.#other], this.ledger)
     // Within a process an event is lost only if one of two names is away, and the other one hears it.
     const mayMiss = (this.#hasGap || this.#hasLoss) && (config.carrier !== 'memory' || config.hasOther)
     await this.#end()
     this.ledger.audit({
       mayLose: mayMiss && !this.#isPromisedToArrive(),
+      mayCountMore: this.#hasGap && config.carrier === 'nats',
       // Over Redis, processes that begin at one moment do not know of each other (docs/redis.md).
       mayDouble: this.#wasDeserted && config.carrier === 'redis',
       mayRepeat: this.#hasLoss && (ENGINES.has(config.carrier) || config.carrier === 'sqlite')

@@ -1,6 +1,7 @@
 /** The acts of operators, each with a client of its own. */
+import type { DeadLetter, DeadLetters } from '@elysia-microservices/transport'
 import type { UntypedStoringClient } from 'elysia-microservices/client'
-import type { Payload } from './handlers.ts'
+import { FAILED, type Payload } from './handlers.ts'
 import type { Ledger } from './ledger.ts'
 import { wait } from './world.ts'
 
@@ -39,16 +40,50 @@ export class Operators {
     const client = this.#newClient()
     const letters = client.group(group).deadLetters
     try {
-      for await (const { data, position } of letters.list()) {
-        const kept = this.#ledger.published.get((data as Payload).id)
-        if (kept?.begun.has(group) === false)
-          this.#ledger.breaks(`${kept.what} is a dead letter and was never handled`)
-        await letters.redrive(position)
+      await this.#limited(letters)
+      for await (const letter of letters.list()) {
+        this.#auditLetter(group, letter)
+        this.#ledger.runs.redriven.add((letter.data as Payload).id)
+        await letters.redrive(letter.position)
       }
     } catch (error) {
       this.#ledger.note(`redrive: ${(error as Error).name}`)
     }
     await client.close()
+  }
+
+  /** Of two dead letters that are asked for, one comes if there is one. */
+  async #limited(letters: DeadLetters): Promise<void> {
+    const positionsOf = async (limit: number) => {
+      const positions: string[] = []
+      for await (const { position } of letters.list({ limit })) positions.push(position)
+      return positions
+    }
+    const before = await positionsOf(1)
+    const after = await positionsOf(2)
+    if (before.length > 1 || after.length > 2)
+      this.#ledger.breaks('more dead letters were listed than asked for')
+    const [first] = before
+    const isStillThere = first !== undefined && (await letters.get(first)) !== undefined
+    if (after.length === 0 && isStillThere) this.#ledger.breaks('a dead letter was not listed')
+    const [one] = after
+    if (before.length === 0 && one !== undefined && (await positionsOf(1)).length === 0)
+      if ((await letters.get(one)) !== undefined) this.#ledger.breaks('of two dead letters, none was listed')
+  }
+
+  /** A dead letter is the event that was published, and says how it failed. */
+  #auditLetter(group: string, letter: DeadLetter): void {
+    const kept = this.#ledger.published.get((letter.data as Payload).id)
+    if (kept === undefined) return
+    const { what } = kept
+    if (!kept.begun.has(group)) this.#ledger.breaks(`${what} is a dead letter and was never handled`)
+    if (letter.group !== group) this.#ledger.breaks(`${what} of ${group} is a dead letter of ${letter.group}`)
+    if (letter.key !== kept.key) this.#ledger.breaks(`${what} is a dead letter with the key ${letter.key}`)
+    if (letter.pattern !== 'kept' && letter.pattern !== 'filed')
+      this.#ledger.breaks(`${what} is a dead letter of the pattern ${letter.pattern}`)
+    if (letter.attempts < 1) this.#ledger.breaks(`${what} is a dead letter after ${letter.attempts} attempts`)
+    if ((letter.data as Payload).failing === 'error' && !letter.reason.includes(FAILED))
+      this.#ledger.breaks(`${what} is a dead letter because of "${letter.reason}"`)
   }
 
   /** Deletes the events that wait for their time, such as the next ones that recur. */

@@ -57,6 +57,8 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
       // A handler may already be running, and may wait for something that comes only after the start.
       await endedWithin(durable.stop())
       durable.cut()
+      // The connection may have been lost meanwhile, and the next start makes another one.
+      this.#lost = undefined
       throw error
     }
     this.#durable = durable

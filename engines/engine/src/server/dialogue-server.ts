@@ -96,6 +96,8 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       await endedWithin(Promise.resolve(this.#durable?.stop()))
       this.#durable?.cut()
       this.#durable = undefined
+      // The connection may have been lost meanwhile, and the next start makes another one.
+      this.#lost = undefined
       throw error
     }
     this.#responder = responder

@@ -1,0 +1,58 @@
+/** The figures that services tell: in peace they say that there is nothing left. */
+import type { Ledger } from './ledger.ts'
+import type { World } from './world.ts'
+
+/** What each transport tells. */
+interface Told {
+  readonly transport: string
+  readonly inFlight: { readonly current: number }
+  readonly streams: number
+  readonly unavailable?: string | undefined
+  readonly durable?: readonly {
+    readonly pattern: string
+    readonly lag: number | undefined
+    readonly redeliveries: number
+    readonly deadLetters: number
+    readonly isPaused: boolean
+    readonly unavailable?: string | undefined
+  }[]
+  /** Bytes, over sockets only. */
+  readonly received?: number
+  readonly unsent?: number
+}
+
+interface Teller {
+  stats(): readonly object[]
+}
+
+/** Looks at the figures of services when nothing has happened for long. Those of engines are asked for while they are read. */
+export async function auditFigures(
+  world: Pick<World, 'pass'>,
+  services: readonly (Teller | undefined)[],
+  ledger: Ledger
+): Promise<void> {
+  for (const service of services) service?.stats()
+  await world.pass(() => false, 20_000)
+  for (const service of services) if (service !== undefined) auditService(service, ledger)
+}
+
+function auditService(service: Teller, ledger: Ledger): void {
+  for (const told of service.stats() as readonly Told[]) {
+    const wrong = (figure: string, value: unknown) =>
+      ledger.breaks(`in peace, ${told.transport} tells ${figure}: ${String(value)}`)
+    if (told.inFlight.current !== 0) wrong('in flight', told.inFlight.current)
+    if (told.streams !== 0) wrong('streams', told.streams)
+    if ((told.received ?? 0) !== 0) wrong('received bytes', told.received)
+    if ((told.unsent ?? 0) !== 0) wrong('unsent bytes', told.unsent)
+    if (told.unavailable !== undefined) wrong('unavailable', told.unavailable)
+    for (const { pattern, lag, isPaused, redeliveries, deadLetters, unavailable } of told.durable ?? []) {
+      // The next event that recurs waits always.
+      if (lag !== undefined && lag !== 0 && !(lag > 0 && pattern === 'recurring'))
+        wrong(`the lag of ${pattern}`, lag)
+      if (isPaused) wrong(`the pause of ${pattern}`, isPaused)
+      if (!(redeliveries >= 0)) wrong(`redeliveries of ${pattern}`, redeliveries)
+      if (!(deadLetters >= 0)) wrong(`dead letters of ${pattern}`, deadLetters)
+      if (unavailable !== undefined) wrong(`${pattern} as unavailable`, unavailable)
+    }
+  }
+}
