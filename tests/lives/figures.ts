@@ -2,7 +2,7 @@
 import type { Ledger } from './ledger.ts'
 import type { World } from './world.ts'
 
-/** What each transport tells. */
+/** The figures of each transport. */
 interface Told {
   readonly transport: string
   readonly inFlight: { readonly current: number }

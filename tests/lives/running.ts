@@ -1,4 +1,4 @@
-/** What runs at the same time in one process of a service: no more than its limits and the order of keys allow. */
+/** Watches the runs of handlers in one process of a service: no more at the same time than its limits and the order of keys allow. */
 import type { Delivery } from '@elysia-microservices/transport'
 import type { Ledger } from './ledger.ts'
 
@@ -29,7 +29,7 @@ export class Running {
 
 /** The runs of the durable handlers of all processes: broken promises that only a loss excuses. */
 export class Runs {
-  /** What would be wrong in a life without losses: runs beside the order of their key, and attempts that never ran. */
+  /** Faults in a life without losses: runs beside the order of their key, and attempts that never ran. */
   readonly disordered: string[] = []
   readonly overcounted: string[] = []
   /** Events that run now, and those that have failed and run again before any other of their key. */
