@@ -118,6 +118,62 @@ export const KEPT: readonly Kept[] = [
     }
   },
   {
+    fault: 'In a file an event that had failed waited for hours when the wall clock had stepped back',
+    seed: 1,
+    plan: {
+      config: { ...PLAIN, carrier: 'sqlite', clients: 2 },
+      steps: [
+        {
+          at: 0,
+          do: 'publish',
+          client: 0,
+          to: ['kept', 'filed'],
+          hasId: true,
+          pace: 'steadily',
+          times: 1,
+          keys: 3,
+          delay: 0,
+          takes: 0,
+          failures: 5,
+          failing: 'later'
+        },
+        { at: 0, do: 'hop', by: -3_600_000 }
+      ]
+    }
+  },
+  {
+    fault:
+      'In memory an event that had failed waited for hours when the wall clock had stepped back while no service was there',
+    seed: 1,
+    plan: {
+      config: { ...PLAIN, carrier: 'memory' },
+      steps: [
+        {
+          at: 0,
+          do: 'publish',
+          client: 0,
+          to: ['kept', 'filed'],
+          hasId: true,
+          pace: 'in turn',
+          times: 2,
+          keys: 1,
+          delay: 0,
+          takes: 0,
+          failures: 5,
+          failing: 'error'
+        },
+        {
+          at: 0,
+          do: 'deploy',
+          service: 0,
+          for: 10_000,
+          options: { inFlight: 0, inFlightPerConnection: 0, concurrency: 1, attempts: 2, files: false }
+        },
+        { at: 0, do: 'hop', by: -3_600_000 }
+      ]
+    }
+  },
+  {
     fault: 'Over Kafka an event that had failed waited for hours when the wall clock had stepped back',
     seed: 1,
     plan: {

@@ -169,7 +169,7 @@ describe('an open file', () => {
     for (const id of 'abc') setting.publish({ id })
     await setting.turns()
     assert.deepEqual([one.ids, other.ids], ['a', ''])
-    setting.file.settle(group, { kind: 'back', event: one.has[0] as TakenEvent, due: 0 })
+    setting.file.settle(group, { kind: 'back', event: one.has[0] as TakenEvent, pause: 0 })
     setting.file.leave(group, one)
     await setting.turns()
     assert.equal(other.ids, 'abc')
@@ -195,7 +195,7 @@ describe('an open file', () => {
     setting.publish({ id: 'a' })
     setting.publish({ id: 'b', due: 700 })
     await setting.turns()
-    setting.file.settle(group, { kind: 'back', event: member.has.shift() as TakenEvent, due: 500 })
+    setting.file.settle(group, { kind: 'back', event: member.has.shift() as TakenEvent, pause: 500 })
     await setting.clock.advance(499)
     assert.equal(member.ids, '')
     await setting.clock.advance(1)
@@ -207,13 +207,30 @@ describe('an open file', () => {
     assert.equal(setting.clock.waiting, 0)
   })
 
+  it('gives an event again after its pause, though the clock is set back meanwhile', async () => {
+    const setting = new Setting()
+    const { clock, file } = setting
+    await clock.advance(3_600_000)
+    const group = setting.group()
+    const member = setting.member(group, 9)
+    setting.publish({ id: 'a' })
+    await setting.turns()
+    file.settle(group, { kind: 'back', event: member.has.shift() as TakenEvent, pause: 500 })
+    await clock.advance(100)
+    const now = clock.now.bind(clock)
+    clock.now = () => now() - 3_600_000
+    // The pause may begin again when that is noticed.
+    await clock.advance(900)
+    assert.equal(member.ids, 'a')
+  })
+
   it('says how many events were deleted before a group had handled them', async () => {
     const setting = new Setting()
     const group = setting.group()
     for (const id of 'abc') setting.publish({ id })
     const member = setting.member(group, 1)
     await setting.turns()
-    setting.file.settle(group, { kind: 'back', event: member.has.shift() as TakenEvent, due: 60_000 })
+    setting.file.settle(group, { kind: 'back', event: member.has.shift() as TakenEvent, pause: 60_000 })
     setting.file.leave(group, member)
     await setting.turns()
     await setting.clock.advance(60_000)

@@ -82,6 +82,8 @@ export class EventFile {
   #isClosed = false
   #mustReload = false
   #prunedAt = Number.NEGATIVE_INFINITY
+  /** The time of the last turn. */
+  #now = Number.NEGATIVE_INFINITY
   #wakeAt = Number.POSITIVE_INFINITY
   #endWait: (() => void) | undefined
 
@@ -148,7 +150,7 @@ export class EventFile {
   acknowledgeIn<Result>(group: Group, event: TakenEvent, run: InTransaction<Result>): Result {
     try {
       return this.log.transactions.run('process', () => {
-        this.groups.settle(group, { kind: 'done', event })
+        this.groups.settle(group, { kind: 'done', event }, this.clock.now())
         return runWith(this.#database, run)
       })
     } catch (error) {
@@ -227,6 +229,7 @@ export class EventFile {
     try {
       this.#reload()
       const now = this.clock.now()
+      this.#lookBack(now)
       this.log.fire(now)
       this.#prune(now)
       this.#settleAndTake(now)
@@ -237,6 +240,13 @@ export class EventFile {
       this.#tellUnwritten(error)
       return false
     }
+  }
+
+  /** Pauses are written as times, so they would last as long as the clock is set back. */
+  #lookBack(now: number): void {
+    const by = this.#now - now
+    if (by > 0) this.log.transactions.run('process', () => this.groups.setBack(by))
+    this.#now = now
   }
 
   /** Reads the groups as the file has them, if a write has failed since. */
@@ -291,7 +301,7 @@ export class EventFile {
     if (settling.length + wanting.length + behind.length === 0) return
     const taken = new Map<Working, TakenEvent[]>()
     this.log.transactions.run('process', () => {
-      for (const { group, settled } of settling) this.groups.settle(group, settled)
+      for (const { group, settled } of settling) this.groups.settle(group, settled, now)
       for (const { group } of behind) group.vanished += this.groups.skipDeleted(group)
       let left = MOST_TAKEN
       for (const working of wanting) {

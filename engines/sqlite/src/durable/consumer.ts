@@ -160,10 +160,9 @@ export class SqliteConsumer implements Consumer<SqliteConnection>, Member, Ackno
   /** Gives an event back, with the runs that have begun. @param delay milliseconds */
   #giveBack(event: TakenEvent, delay: number): void {
     if (!this.#held.delete(event)) return
-    const now = this.#options.clock.now()
     // An event that waits in the file would be overtaken.
-    const due = delay === 0 || (this.#init.route.durable.ordered && !event.isFree) ? 0 : now + delay
-    this.#settle({ kind: 'back', event, due })
+    const pause = this.#init.route.durable.ordered && !event.isFree ? 0 : delay
+    this.#settle({ kind: 'back', event, pause })
   }
 
   async #bury(event: TakenEvent, reason: string): Promise<void> {

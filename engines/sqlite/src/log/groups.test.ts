@@ -78,7 +78,7 @@ describe('a group', () => {
     const group = given.join('g')
     given.publish(0, { id: 'a' }, { id: 'b' })
     const [event] = given.take(group, 1)
-    given.settle(group, { kind: 'back', event: event as TakenEvent, due: 10 })
+    given.settle(group, { kind: 'back', event: event as TakenEvent, pause: 10 })
     assert.deepEqual([group.due, given.groups.lag(group)], [10, 2])
     assert.deepEqual(ids(given.take(group, 1, 9)), ['b'])
     given.publish(9, { id: 'c' })
@@ -259,7 +259,7 @@ describe('whatever happens to the events of a group', () => {
             } else if (held.length > 0) {
               const [event] = held.splice(one.at % held.length, 1) as [TakenEvent]
               if (one.kind === 'back' || one.kind === 'later')
-                given.settle(group, { kind: 'back', event, due: one.kind === 'back' ? 0 : now + 5 })
+                given.settle(group, { kind: 'back', event, pause: one.kind === 'back' ? 0 : 5 }, now)
               else {
                 owed.delete(event.id)
                 if (one.kind === 'dead') letters.add(event.id)

@@ -34,8 +34,8 @@ export interface Group {
 /** The fate of an event that was taken. */
 export type Settled =
   | { readonly kind: 'done'; readonly event: TakenEvent }
-  /** It is due again. @see Group.due */
-  | { readonly kind: 'back'; readonly event: TakenEvent; readonly due: number }
+  /** It is due again after a pause in milliseconds. */
+  | { readonly kind: 'back'; readonly event: TakenEvent; readonly pause: number }
   | { readonly kind: 'dead'; readonly event: TakenEvent; readonly reason: string; readonly died: number }
 
 /** The groups of one file. All methods but the first three run within a transaction. */
@@ -271,11 +271,12 @@ export class Groups {
   }
 
   /** Writes what has become of an event. */
-  settle(group: Group, settled: Settled): void {
+  settle(group: Group, settled: Settled, now: number): void {
     const { event } = settled
     if (settled.kind === 'back') {
-      this.#sql.back.run(event.begun, settled.due, group.id, event.place, event.letter)
-      group.due = Math.min(settled.due, group.due ?? settled.due)
+      const due = settled.pause === 0 ? 0 : now + settled.pause
+      this.#sql.back.run(event.begun, due, group.id, event.place, event.letter)
+      group.due = Math.min(due, group.due ?? due)
       return
     }
     this.#sql.drop.run(group.id, event.place, event.letter)
@@ -297,6 +298,12 @@ export class Groups {
       attempt,
       died
     )
+  }
+
+  /** The clock was set back by some milliseconds: pauses end as they would have without that. */
+  setBack(by: number): void {
+    this.#sql.setBack.run(by)
+    for (const group of this.#known.values()) group.due = this.#nextDue(group.id)
   }
 
   /** Gives a dead letter back to its group. @returns its group; `undefined`: there is none at that place */
@@ -347,6 +354,7 @@ function statements(database: Database) {
     due: of(
       'select position, letter, attempt from pending where grp = ? and due <= ? order by due, position, letter limit ?'
     ),
+    setBack: of('update pending set due = max(1, due - ?) where due > 0'),
     hold: of(`update pending set due = null, attempt = ? ${where}`),
     begin: of(`update pending set attempt = ? ${where}`),
     back: of(`update pending set attempt = ?, due = ? ${where}`),

@@ -63,7 +63,7 @@ export class OpenLog {
     return this.log.transactions.run('process', () => this.groups.take(group, most, now, isBeginning))
   }
 
-  settle(group: Group, settled: Settled): void {
-    this.log.transactions.run('process', () => this.groups.settle(group, settled))
+  settle(group: Group, settled: Settled, now = 0): void {
+    this.log.transactions.run('process', () => this.groups.settle(group, settled, now))
   }
 }

@@ -179,6 +179,16 @@ function startsWith(start: DurableStart): (stored: StoredEvent) => boolean {
   return ({ position }) => position > Number(start.after)
 }
 
+/** A pause before the next delivery. */
+interface Pause {
+  /** Its length in milliseconds. */
+  readonly delay: number
+  /** When it ends, in milliseconds since 1970. */
+  readonly due: number
+  /** Cancels its timer. */
+  readonly end: () => void
+}
+
 /** Events that wait for the handlers of one group and route. */
 export class MemoryGroup {
   readonly name: string
@@ -189,8 +199,8 @@ export class MemoryGroup {
   #waiting: GroupEvent[] = []
   /** Events that were delivered, or that pause before the next delivery. */
   readonly #away = new Set<GroupEvent>()
-  /** Events that pause before the next delivery: when the pause ends, and the function that cancels its timer. */
-  readonly #pausing = new Map<GroupEvent, { readonly due: number; readonly end: () => void }>()
+  /** Events that pause before the next delivery. */
+  readonly #pausing = new Map<GroupEvent, Pause>()
   readonly #members: GroupMember[] = []
   readonly #changed: () => void
   #isPaused = false
@@ -231,7 +241,7 @@ export class MemoryGroup {
 
   join(member: GroupMember): void {
     this.#members.push(member)
-    if (this.#members.length === 1) for (const [event, { due }] of this.#pausing) this.#pause(event, due)
+    if (this.#members.length === 1) for (const [event, pause] of this.#pausing) this.#pause(event, pause)
     this.#changed()
     this.pump()
   }
@@ -263,16 +273,18 @@ export class MemoryGroup {
     this.#away.delete(event)
     if (delay === 0) return this.#return(again)
     this.#away.add(again)
-    this.#pause(again, this.#clock.now() + delay)
+    this.#pause(again, { delay, due: this.#clock.now() + delay })
   }
 
-  #pause(event: GroupEvent, due: number): void {
-    const end = this.#clock.after(Math.max(0, due - this.#clock.now()), () => {
+  #pause(event: GroupEvent, { delay, due }: Pick<Pause, 'delay' | 'due'>): void {
+    // If the clock was set back while nobody was there, the pause begins again.
+    const left = Math.min(delay, Math.max(0, due - this.#clock.now()))
+    const end = this.#clock.after(left, () => {
       this.#pausing.delete(event)
       this.#away.delete(event)
       this.#return(event)
     })
-    this.#pausing.set(event, { due, end })
+    this.#pausing.set(event, { delay, due, end })
   }
 
   #return(event: GroupEvent): void {
