@@ -52,7 +52,7 @@ export class Operators {
     await client.close()
   }
 
-  /** Of two dead letters that are asked for, one comes if there is one. */
+  /** A list with a limit has no more dead letters than that, and is empty only if there are none. */
   async #limited(letters: DeadLetters): Promise<void> {
     const positionsOf = async (limit: number) => {
       const positions: string[] = []

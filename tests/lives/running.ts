@@ -32,7 +32,7 @@ export class Runs {
   /** Faults in a life without losses: runs beside the order of their key, and attempts that never ran. */
   readonly disordered: string[] = []
   readonly overcounted: string[] = []
-  /** Events that run now, and those that have failed and run again before any other of their key. */
+  /** The event of each key that runs, or that has failed and is to run again before all others of its key. */
   readonly #first = new Map<string, string>()
 
   /** Dead letters that were given back run beside the order. */

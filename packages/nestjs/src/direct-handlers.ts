@@ -190,15 +190,15 @@ function callWithFilters(
   return (message, logger, given) => {
     const { data } = message
     const context = given ?? (needsContext ? new MicroserviceContext(message, logger) : undefined)
-    const filtered = (error: unknown) =>
-      failed(error, data, context ?? new MicroserviceContext(message, logger))
     try {
       const result = call(data, context)
-      if (typeof result !== 'object' || result === null) return result
+      if (!isThenable(result) && !isObservable(result)) return result
+      const filtered = (error: unknown) =>
+        failed(error, data, context ?? new MicroserviceContext(message, logger))
       const withFilter = (value: unknown) => (isObservable(value) ? value.pipe(catchError(filtered)) : value)
       return isThenable(result) ? whenSettled(result, withFilter, filtered) : withFilter(result)
     } catch (error) {
-      return filtered(error)
+      return failed(error, data, context ?? new MicroserviceContext(message, logger))
     }
   }
 }

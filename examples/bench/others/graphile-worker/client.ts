@@ -22,11 +22,11 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
   const jobs = await makeWorkerUtils({ connectionString, maxPoolSize: CONNECTIONS, logger })
   await jobs.migrate()
   let runner: Runner | undefined
-  const isOurs = task.mode === 'durable' && task.step === 'transact'
+  const isInTransaction = task.mode === 'durable' && task.step === 'transact'
   return {
     echo: (_payload, _answered, failed) => failed(new Error('Events have no answers')),
     takesAtMost: TAKES_AT_MOST,
-    emit: isOurs
+    emit: isInTransaction
       ? (data) =>
           inTransaction(pool, (client) =>
             client.query('select graphile_worker.add_job($1, $2::json)', [PATTERN, JSON.stringify(data)])

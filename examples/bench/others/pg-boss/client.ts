@@ -30,11 +30,11 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
       if (ids.length > 0) await boss.complete(PATTERN, ids)
     }
   }
-  const isOurs = task.mode === 'durable' && task.step === 'transact'
+  const isInTransaction = task.mode === 'durable' && task.step === 'transact'
   return {
     echo: (_payload, _answered, failed) => failed(new Error('Events have no answers')),
     takesAtMost: TAKES_AT_MOST,
-    emit: isOurs
+    emit: isInTransaction
       ? (data) =>
           inTransaction(pool, (client) =>
             boss.send(

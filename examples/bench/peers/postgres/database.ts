@@ -7,8 +7,8 @@ export const DATABASE = 'bench'
 /** The number of connections of each pool: the same for all peers. */
 export const CONNECTIONS = 20
 
-/** More events than any peer handles per second over a database; so many are stored before. */
-export const TAKES_AT_MOST = 20_000
+/** Events that are stored before for each second of a measurement: more than any peer handles over a database. */
+export const TAKES_AT_MOST = 60_000
 
 /** The number of events that are stored by one statement before a measurement. */
 export const AT_ONCE = 1_000

@@ -6,8 +6,9 @@ import type { Kind } from './services.ts'
  * `TraceQuestion`.
  */
 export interface TracesView {
-  /** The number of traces that are kept, and of those that were dropped to make room. */
+  /** The number of kept traces. */
   readonly kept: number
+  /** The number of traces that were dropped to make room. */
   readonly dropped: number
   /** The latest traces, the newest first. */
   readonly latest: readonly TraceLine[]
