@@ -192,11 +192,13 @@ function callWithFilters(
     const context = given ?? (needsContext ? new MicroserviceContext(message, logger) : undefined)
     try {
       const result = call(data, context)
-      if (!isThenable(result) && !isObservable(result)) return result
+      if (typeof result !== 'object' || result === null) return result
+      const isWaiting = isThenable(result)
+      if (!isWaiting && !isObservable(result)) return result
       const filtered = (error: unknown) =>
         failed(error, data, context ?? new MicroserviceContext(message, logger))
       const withFilter = (value: unknown) => (isObservable(value) ? value.pipe(catchError(filtered)) : value)
-      return isThenable(result) ? whenSettled(result, withFilter, filtered) : withFilter(result)
+      return isWaiting ? whenSettled(result, withFilter, filtered) : withFilter(result)
     } catch (error) {
       return failed(error, data, context ?? new MicroserviceContext(message, logger))
     }
