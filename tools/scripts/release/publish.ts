@@ -14,7 +14,7 @@ refuseUnlessReady()
 run('turbo', 'run', 'build', '--output-logs=errors-only')
 nameRepository()
 // The tag that started this release is enough; no tag is added for each package.
-run('changeset', 'publish', '--no-git-tag')
+run('npm', 'run', 'changeset', '--', 'publish', '--no-git-tag')
 
 /** Refuses to publish a commit that is not ready: with unused changesets, or with another version than the tag. */
 function refuseUnlessReady(): void {

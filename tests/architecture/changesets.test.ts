@@ -1,0 +1,25 @@
+/** Changesets refuse every command if their configuration names a package that is not there, and nobody runs one daily. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { rootFolder } from '../workspace.ts'
+
+const read = (file: string) => JSON.parse(readFileSync(join(rootFolder, file), 'utf8'))
+
+describe('changesets', () => {
+  const { packages } = read('package-lock.json') as {
+    packages: Record<string, { link?: true; resolved?: string }>
+  }
+  const members = Object.values(packages)
+    .filter(({ link }) => link)
+    .map(({ resolved }) => read(`${resolved}/package.json`) as { name: string; private?: true })
+  const names = (isPrivate: boolean) =>
+    members.filter((member) => (member.private === true) === isPrivate).map(({ name }) => name)
+  const { fixed, ignore } = read('.changeset/config.json') as { fixed: [string[]]; ignore: string[] }
+
+  it('give all published packages the same version', () =>
+    assert.deepEqual(fixed[0].toSorted(), names(false).toSorted()))
+
+  it('leave out the others', () => assert.deepEqual(ignore.toSorted(), names(true).toSorted()))
+})
