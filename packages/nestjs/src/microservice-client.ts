@@ -1,15 +1,16 @@
 /** A `ClientProxy` for Nest that uses clients of this library for `send()` and `emit()`. */
 import { inspect } from 'node:util'
 import {
+  type CallReceiver,
   type ClientTransport,
   ConnectionError,
   type ConnectionEvent,
   loggerOf,
-  type NestMessage
+  type MessageHeaders
 } from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
 import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices'
-import { merge, Observable } from 'rxjs'
+import { merge, Observable, Subject } from 'rxjs'
 import { connectErrorOf, nestErrorOf } from './client-error.ts'
 import { Listeners } from './listeners.ts'
 import { nestLogger } from './nest-logger.ts'
@@ -27,6 +28,14 @@ interface Opened {
   readonly listeners: Listeners<MicroserviceClientEvents>
   /** Number of open connections. */
   connected: number
+  /** The attempt to connect for which calls wait. */
+  connecting: Promise<unknown> | undefined
+}
+
+/** What a packet of Nest says. */
+interface Message {
+  readonly data: unknown
+  readonly options: { readonly headers: MessageHeaders } | undefined
 }
 
 /**
@@ -118,21 +127,76 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     return this.#opened !== undefined && this.#opened.connected > 0
   }
 
+  /** Makes a cold Observable, as in Nest: each subscription makes a call, and unsubscribing cancels it. */
+  override send<TResult = unknown, TInput = unknown>(pattern: unknown, data: TInput): Observable<TResult> {
+    if (isNil(pattern) || isNil(data)) return super.send(pattern, data)
+    return new Observable((subscriber) => {
+      const send = () => {
+        if (subscriber.closed) return
+        try {
+          subscriber.add(this.publish(this.createPacket(pattern, data), this.createObserver(subscriber)))
+        } catch (error) {
+          subscriber.error(error)
+        }
+      }
+      this.#connected(send, (error) => subscriber.error(error))
+    })
+  }
+
   /** Sends an event once, as in Nest, with or without a subscriber. A failure without a subscriber is logged. */
   override emit<TResult = unknown, TInput = unknown>(pattern: unknown, data: TInput): Observable<TResult> {
-    const source = super.emit<TResult, TInput>(pattern, data)
+    const outcome = new Subject<TResult>()
     let observed = false
-    source.subscribe({
+    const failed = (error: unknown) => {
+      outcome.error(error)
       // Only after this turn it is known whether the caller has subscribed.
-      error: (error: unknown) =>
-        queueMicrotask(() => {
-          if (!observed) this.#log.error(`The event ${inspect(pattern)} was not sent`, error)
-        })
-    })
+      queueMicrotask(() => {
+        if (!observed) this.#log.error(`The event ${inspect(pattern)} was not sent`, error)
+      })
+    }
+    const sent = (result: TResult) => {
+      outcome.next(result)
+      outcome.complete()
+    }
+    const send = () => {
+      try {
+        this.dispatchEvent<TResult>(this.createPacket(pattern, data)).then(sent, failed)
+      } catch (error) {
+        failed(error)
+      }
+    }
+    if (isNil(pattern) || isNil(data)) super.emit(pattern, data).subscribe({ error: failed })
+    else this.#connected(send, failed)
     return new Observable((subscriber) => {
       observed = true
-      return source.subscribe(subscriber)
+      return outcome.subscribe(subscriber)
     })
+  }
+
+  /**
+   * Calls `act` when the client is connected, and connects if it is not. `act` is never called at once: as in Nest, a
+   * caller who unsubscribes in the same turn sends nothing. Each call has a promise of its own, because a hook or a
+   * subclass may read the caller's `AsyncLocalStorage`.
+   */
+  #connected(act: () => void, failed: (error: unknown) => void): void {
+    const opened = this.#open()
+    const { status } = opened.transport
+    if (opened.connecting !== undefined) opened.connecting.then(act, failed)
+    else if ((status === 'connected' || status === 'reconnecting') && this.connect === CONNECT)
+      CONNECTED.then(act)
+    else this.#connectFirst(opened).then(act, failed)
+  }
+
+  /** Connects. The calls that are made meanwhile wait for the same attempt, so none overtakes another. */
+  #connectFirst(opened: Opened): Promise<unknown> {
+    const connecting: Promise<unknown> = (async () => this.connect())()
+    const ended = () => {
+      opened.connecting = undefined
+    }
+    // The first to be told is this object: calls made by others who are told may go straight to the transport.
+    connecting.then(ended, ended)
+    opened.connecting = connecting
+    return connecting
   }
 
   /**
@@ -157,13 +221,8 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
       callback({ err: closedError() })
       return () => {}
     }
-    const { data, headers } = this.#messageOf(packet)
-    const receiver = {
-      next: (response: unknown) => callback({ response }),
-      complete: () => callback({ isDisposed: true }),
-      error: (error: Error) => callback({ err: nestErrorOf(error) })
-    }
-    const call = transport.stream(pattern, data, receiver, headers === undefined ? {} : { headers })
+    const { data, options } = this.#messageOf(packet)
+    const call = transport.stream(pattern, data, new Receiver(callback), options)
     return () => call.cancel()
   }
 
@@ -171,19 +230,20 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   protected async dispatchEvent<T>(packet: ReadPacket): Promise<T> {
     const transport = this.#opened?.transport
     if (transport === undefined) throw closedError()
-    const { data, headers } = this.#messageOf(packet)
-    await transport.emit(packet.pattern, data, headers === undefined ? {} : { headers })
+    const { data, options } = this.#messageOf(packet)
+    await transport.emit(packet.pattern, data, options)
     return undefined as T
   }
 
-  /** The data and the headers of a call. Over some engines the data of Nest's users are a whole message. */
-  #messageOf({ data, metadata }: ReadPacket): Readonly<Partial<NestMessage>> {
+  /** The data and the options of a call. Over some engines the data of Nest's users are a whole message. */
+  #messageOf({ data, metadata }: ReadPacket): Message {
     const { transport, headers: own } = this.#options
     const whole = transport.nestMessageOf?.(data)
-    const given = whole?.headers
-    const sources = [own, given, metadata].filter((one) => one !== undefined)
+    if (whole === undefined && own === undefined && metadata === undefined)
+      return { data, options: undefined }
+    const sources = [own, whole?.headers, metadata].filter((one) => one !== undefined)
     const headers = sources.length > 1 ? Object.assign({}, ...sources) : sources[0]
-    return { data: whole === undefined ? data : whole.data, headers }
+    return { data: whole === undefined ? data : whole.data, options: headers && { headers } }
   }
 
   #open(): Opened {
@@ -196,7 +256,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     const listeners = new Listeners<MicroserviceClientEvents>(['connect', 'close', 'error'], failed)
     const { transport, timeout, logger = this.#log } = this.#options
     const client = transport.client({ logger: loggerOf(logger), timeout, dispatcher: undefined })
-    const opened: Opened = { transport: client, listeners, connected: 0 }
+    const opened: Opened = { transport: client, listeners, connected: 0, connecting: undefined }
     client.onStatus((event) => this.#tell(event, opened))
     return opened
   }
@@ -217,6 +277,35 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
       if (event.error !== undefined) listeners.emit('error', event.error)
     }
   }
+}
+
+/** Passes the answer to a call on to Nest. */
+class Receiver implements CallReceiver {
+  readonly #callback: (packet: WritePacket) => void
+
+  constructor(callback: (packet: WritePacket) => void) {
+    this.#callback = callback
+  }
+
+  next(response: unknown): void {
+    this.#callback({ response })
+  }
+
+  complete(): void {
+    this.#callback({ isDisposed: true })
+  }
+
+  error(error: Error): void {
+    this.#callback({ err: nestErrorOf(error) })
+  }
+}
+
+/** Connects before a call, unless a subclass or a test has its own. */
+const CONNECT = MicroserviceClient.prototype.connect
+const CONNECTED = Promise.resolve()
+
+function isNil(value: unknown): value is null | undefined {
+  return value === null || value === undefined
 }
 
 /** The error of a call that was not sent because `close()` was called first. */
