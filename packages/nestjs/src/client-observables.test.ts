@@ -185,7 +185,7 @@ const CASES: Record<string, readonly [(client: OpenClient) => Promise<unknown>, 
     },
     [[['the hook is broken'], ['the hook is broken']], ['last']]
   ],
-  'a failed call can be made again by subscribing again': [
+  'a failed call is retried by subscribing to it once more': [
     async (client) => {
       let runs = 0
       client.setOnDispatchHook(() => {
@@ -232,7 +232,7 @@ for (const [name, make] of Object.entries(CLIENTS)) {
         await client.close()
       })
 
-    it('fail when the client cannot connect, each time anew', async () => {
+    it('fail when the client cannot connect, and each subscription tries to connect', async () => {
       const client = make(DEAF_PORT)
       const asked = client.send('ask', 1)
       const both = merge(asked.pipe(retry(1)), client.send('ask', 2))

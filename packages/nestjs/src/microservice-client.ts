@@ -32,7 +32,7 @@ interface Opened {
   connecting: Promise<unknown> | undefined
 }
 
-/** What a packet of Nest says. */
+/** The data and the options of a packet of Nest. */
 interface Message {
   readonly data: unknown
   readonly options: { readonly headers: MessageHeaders } | undefined
