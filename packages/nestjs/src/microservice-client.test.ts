@@ -6,7 +6,7 @@ import { TcpClient } from '@elysia-microservices/tcp/kit'
 import { DEAF_PORT, freePort } from '@elysia-microservices/test-support'
 import { Controller, Logger } from '@nestjs/common'
 import { ClientProxy, Ctx, EventPattern, MessagePattern, type ReadPacket } from '@nestjs/microservices'
-import { EmptyError, firstValueFrom, lastValueFrom } from 'rxjs'
+import { firstValueFrom } from 'rxjs'
 import { MicroserviceClient, type MicroserviceClientOptions, type MicroserviceContext } from './index.ts'
 import {
   ask,
@@ -66,36 +66,6 @@ for (const protocol of PROTOCOLS) {
     it('is a ClientProxy', () =>
       withClient(async (client) => {
         assert.ok(client instanceof ClientProxy)
-      }))
-
-    it('sends a request for each subscription, and not before', () =>
-      withClient(async (client) => {
-        const count$ = client.send<number>('count', {})
-        assert.equal(asked, 0)
-        assert.deepEqual([await firstValueFrom(count$), await firstValueFrom(count$)], [1, 2])
-        client.send('count', {}).subscribe().unsubscribe()
-        assert.equal(await ask(client, 'count', {}), 3)
-      }))
-
-    it('emits without a subscriber, once, however many there are', () =>
-      withClient(async (client) => {
-        client.emit({ v: 1, type: 'note' }, 'unseen')
-        const emitted$ = client.emit({ type: 'note', v: 1 }, 'seen')
-        assert.deepEqual(await Promise.all([firstValueFrom(emitted$), firstValueFrom(emitted$)]), [
-          undefined,
-          undefined
-        ])
-        // The event was already sent, so the Observable only completes.
-        await assert.rejects(lastValueFrom(emitted$), EmptyError)
-        assert.deepEqual(await ask(client, 'seen', {}), ['unseen', 'seen'])
-      }))
-
-    it('keeps events in the order of sending, before and after it is connected', () =>
-      withClient(async (client) => {
-        for (let index = 0; index < 50; index++) client.emit({ type: 'note', v: 1 }, index)
-        await client.connect()
-        for (let index = 50; index < 100; index++) client.emit({ type: 'note', v: 1 }, index)
-        assert.deepEqual(await ask(client, 'seen', {}), [...Array(100).keys()])
       }))
 
     it('lets a dispatch hook attach metadata to requests and events', () =>
