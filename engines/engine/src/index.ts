@@ -18,6 +18,7 @@ export {
   type ClientStoreInit,
   type EventContent,
   type EventHead,
+  noBacklog,
   PublishingStore,
   unknownGroup
 } from './durable/client-store.ts'
@@ -36,6 +37,7 @@ export type { StoreConnection, StoreEngine } from './durable/store-engine.ts'
 export type { StoreParts } from './durable/store-parts.ts'
 export { type StoredEvent, StoredFields, storedMessage } from './durable/stored-message.ts'
 export {
+  backlogEvent,
   deadLetterOf,
   futureIn,
   headersIn,

@@ -94,7 +94,7 @@ export function postgres<Sql extends DatabaseSql>(options: PostgresOptions<Sql>)
   const transactions = new Transactions(options.sql, checked.schema)
   const store = connectedStore<PostgresConnection>({
     name: 'postgres',
-    stores: { ...STORES_EVERYTHING, future: true, transactions: true },
+    stores: { ...STORES_EVERYTHING, future: true, backlog: 'all', transactions: true },
     engine: () => engineOf(checked),
     serverStore: (context) => new PostgresServerStore(checked, transactions, context),
     clientStore: (init) => new PostgresClientStore(init, checked.duplicateWindow)

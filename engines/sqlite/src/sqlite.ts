@@ -65,7 +65,7 @@ export function sqliteBy(driver: Driver, file: string, options?: SqliteOptions):
   const transactions = new Transactions()
   const store = connectedStore<SqliteConnection>({
     name: 'sqlite',
-    stores: { ...STORES_EVERYTHING, future: true, transactions: true },
+    stores: { ...STORES_EVERYTHING, future: true, backlog: 'all', transactions: true },
     sharing: NOT_SHARED,
     engine: () => engineOf(files, checked.file),
     serverStore: () => new SqliteServerStore(checked, transactions),

@@ -29,6 +29,10 @@ export interface StoreTraits {
   readonly wildcards: boolean
   /** Dead letters can be listed, read and deleted one by one. */
   readonly browses: boolean
+  /**
+   * Which events of a group's backlog can be read: all, or those that no process has had (`waiting`). Missing: none can.
+   */
+  readonly backlog?: 'all' | 'waiting'
   /** The values of `start` that a new group may have. */
   readonly start: readonly ('new' | 'all' | 'since' | 'after')[]
 }

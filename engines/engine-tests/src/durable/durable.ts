@@ -3,6 +3,7 @@ import { describe } from 'node:test'
 import type { EngineUnderTest } from '../engine-under-test.ts'
 import { casesOver } from '../needs.ts'
 import { failing } from './failing.ts'
+import { backlogs } from './backlog.ts'
 import { groups } from './groups.ts'
 import { losses } from './losses.ts'
 import { processes } from './processes.ts'
@@ -14,7 +15,7 @@ export function durableEvents(under: EngineUnderTest): void {
   casesOver(under, 'durable events', ['stores'], (engine, caseOf) => {
     describe(`a durable event over ${engine.title}`, () => {
       const scene = durableScene(engine)
-      for (const story of [storing, groups, failing, processes, losses]) story(scene, caseOf)
+      for (const story of [storing, groups, backlogs, failing, processes, losses]) story(scene, caseOf)
     })
   })
 }

@@ -1,5 +1,6 @@
 /** Further methods of a client whose engine stores events: publishing, dead letters, and pausing of groups. */
 import {
+  type BacklogEvent,
   type ClientContext,
   type Clock,
   checkPublishOptions,
@@ -11,6 +12,7 @@ import {
   GROUPS,
   hasTime,
   inheritedOptions,
+  type ListBacklogOptions,
   nameOf,
   noFuture,
   OptionError,
@@ -27,6 +29,14 @@ import { newSecret } from '../secret.ts'
 import type { OutgoingEvent, PublisherOptions } from './outgoing-event.ts'
 import { Publisher } from './publisher.ts'
 import type { StoreConnection, StoreEngine } from './store-engine.ts'
+
+/** The error of a store that cannot show what waits. @param why a sentence without its full stop */
+export function noBacklog(group: string, why: string): OptionError {
+  return new OptionError(
+    'group.backlog',
+    `The events that wait for '${group}' cannot be shown: ${why}. Their number is in the figures of its processes`
+  )
+}
 
 /** The durable part of a client. The client calls its methods when the connection changes. */
 export interface ClientStore<Connection> extends DurableCaller {
@@ -121,6 +131,11 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
   abstract attach(connection: Connection): void
   abstract deadLetters(group: string): DeadLetters
   abstract pauseGroup(group: string, isPaused: boolean): Promise<void>
+  /** See `DurableCaller.backlog`. Default: the engine cannot show it. */
+  backlog(group: string, _options?: ListBacklogOptions): AsyncIterable<BacklogEvent> {
+    throw noBacklog(group, `${this.#title} cannot be read beside its handlers`)
+  }
+
   /** See `DurableCaller.lag`. Default: a client cannot count what waits. */
   lag?(group: string): Promise<number>
 

@@ -68,6 +68,10 @@ export class ConnectedStoreClient<Connection extends StoreConnection> implements
     return this.#durable.deadLetters(group)
   }
 
+  backlog(...args: Parameters<DurableCaller['backlog']>): ReturnType<DurableCaller['backlog']> {
+    return this.#durable.backlog(...args)
+  }
+
   get lag(): DurableCaller['lag'] {
     const durable = this.#durable
     return durable.lag === undefined ? undefined : durable.lag.bind(durable)

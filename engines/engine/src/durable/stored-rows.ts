@@ -1,5 +1,6 @@
 /** How stores in tables show their rows, and how all stores give long lists. */
 import {
+  type BacklogEvent,
   type DeadLetter,
   dateOf,
   type FutureEvents,
@@ -117,6 +118,24 @@ export function deadLetterOf(group: string, row: StoredRow): DeadLetter {
     data,
     publishedAt: dateOf(Number(row['published'])),
     diedAt: dateOf(Number(row['died']))
+  }
+}
+
+/**
+ * An event that a group has not handled, as users see it: `attempt` counts begun runs, `due` is the end of its pause, in
+ * milliseconds since 1970 (`null`: it is not due before something else happens).
+ */
+export function backlogEvent(row: StoredRow, state: BacklogEvent['state']): BacklogEvent {
+  const { pattern, data } = readableContentOf(String(row['body']))
+  return {
+    position: String(row['position']),
+    pattern: patternOf(pattern, String(row['pattern'])),
+    ...commonOf(row),
+    data,
+    publishedAt: dateOf(Number(row['published'])),
+    state,
+    attempts: Number(row['attempt']),
+    dueAt: state === 'pausing' ? dateOf(Math.ceil(Number(row['due']))) : undefined
   }
 }
 

@@ -3,6 +3,7 @@ import {
   type ClientStoreInit,
   type EventContent,
   type EventHead,
+  noBacklog,
   PublishingStore
 } from '@elysia-microservices/engine'
 import {
@@ -54,6 +55,14 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
 
   deadLetters(group: string): DeadLetters {
     return new KafkaDeadLetters(group, async () => (await this.connect()).cluster)
+  }
+
+  /** @throws {OptionError} always: see `docs/decisions.md` */
+  override backlog(group: string): never {
+    throw noBacklog(
+      group,
+      'Kafka keeps one position for each partition, and not which of the events behind it are done'
+    )
   }
 
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {

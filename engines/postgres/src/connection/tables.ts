@@ -1,4 +1,5 @@
 /** The functions of the tables, as this package calls them: one statement for each method. */
+import { BACKLOG } from '../tables/statements/backlog.ts'
 import { type Connection, type Database, inSchema, type Row } from '@elysia-microservices/outbox/database'
 
 /** An event to be stored; every text is checked before. */
@@ -199,14 +200,20 @@ export class Tables {
     return JSON.parse(String(row?.['figures'] ?? '[]')) as GroupFigures[]
   }
 
-  /** The events that wait for the groups of a name; `undefined`: there is no such group. */
-  async lag(name: string): Promise<number | undefined> {
+  /** The groups of a name, each for one pattern. */
+  async groupIds(name: string): Promise<number[]> {
     const rows = await this.query(
       'select id::text from "elysia_microservices".grp where name = $1::text',
       name
     )
-    if (rows.length === 0) return undefined
-    const figures = await this.figures(rows.map(({ id }) => Number(id)))
+    return rows.map(({ id }) => Number(id))
+  }
+
+  /** The events that wait for the groups of a name; `undefined`: there is no such group. */
+  async lag(name: string): Promise<number | undefined> {
+    const ids = await this.groupIds(name)
+    if (ids.length === 0) return undefined
+    const figures = await this.figures(ids)
     return figures.reduce((sum, { lag }) => sum + lag, 0)
   }
 
@@ -239,6 +246,23 @@ export class Tables {
       'select place::text, letter.pattern, letter.id, key, headers, body, reason, attempts, (extract(epoch from published) * 1000)::float8 as published, (extract(epoch from died) * 1000)::float8 as died from "elysia_microservices".letter join "elysia_microservices".grp on grp.id = letter.grp where grp.name = $1::text and not pending and place >= $2::text::bigint order by letter.place limit $3::text::integer',
       group,
       from,
+      String(most)
+    )
+  }
+
+  /**
+   * Events that groups have not handled, in the order of positions. `due` is null for those that a process has, and in
+   * the past for those that a process may take; times are in milliseconds since 1970.
+   * @param behind the last row of the page before
+   */
+  backlog(ids: readonly number[], behind: Row | undefined, most: number): Promise<readonly Row[]> {
+    const { position, letter, grp } = behind ?? { position: 0, letter: 0, grp: 0 }
+    return this.query(
+      BACKLOG,
+      JSON.stringify(ids),
+      String(position),
+      String(letter),
+      String(grp),
       String(most)
     )
   }

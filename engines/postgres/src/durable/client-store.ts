@@ -1,15 +1,17 @@
 /** The stored events of a client over PostgreSQL: publishing, dead letters, pauses of groups. */
 import {
+  backlogEvent,
   type ClientStoreInit,
   type EventContent,
   type EventHead,
   futureIn,
+  inPages,
   joinedHeaders,
   PublishingStore,
   unknownGroup
 } from '@elysia-microservices/engine'
-import { checkText } from '@elysia-microservices/outbox/database'
-import type { DeadLetters } from '@elysia-microservices/transport/kit'
+import { checkText, type Row } from '@elysia-microservices/outbox/database'
+import type { BacklogEvent, DeadLetters, ListBacklogOptions } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { Tables } from '../connection/tables.ts'
 import { PostgresDeadLetters } from './dead-letters.ts'
@@ -46,6 +48,20 @@ export class PostgresClientStore extends PublishingStore<PostgresConnection, Out
     const lag = await tables.lag(group)
     if (lag === undefined) throw unknownGroup(group, `in the schema ${tables.schema}`)
     return lag
+  }
+
+  override async *backlog(group: string, { limit }: ListBacklogOptions = {}): AsyncGenerator<BacklogEvent> {
+    const tables = await this.#tables()
+    const ids = await tables.groupIds(group)
+    if (ids.length === 0) throw unknownGroup(group, `in the schema ${tables.schema}`)
+    const read = (behind: Row | undefined, most: number) => tables.backlog(ids, behind, most)
+    for await (const row of inPages(limit, read)) {
+      // The log has deleted it, because of its age.
+      if (row['body'] === null) continue
+      const due = row['due']
+      const state = due === null ? 'running' : Number(due) > Number(row['now']) ? 'pausing' : 'waiting'
+      yield backlogEvent(row, state)
+    }
   }
 
   async #tables(): Promise<Tables> {

@@ -3,6 +3,7 @@ import {
   type ClientStoreInit,
   type EventContent,
   type EventHead,
+  noBacklog,
   PublishingStore,
   unknownGroup
 } from '@elysia-microservices/engine'
@@ -37,6 +38,11 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
       'options.transport',
       `RabbitMQ cannot show dead letters one by one; those of '${group}' are in the queue '${queueOfDead(group)}', for RabbitMQ's own tools (docs/rabbitmq.md)`
     )
+  }
+
+  /** @throws {OptionError} always: who looks at a queue takes its messages off */
+  override backlog(group: string): never {
+    throw noBacklog(group, 'RabbitMQ gives a message away to show it, which would count as a delivery')
   }
 
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {

@@ -12,6 +12,7 @@ import {
   systemClock
 } from '@elysia-microservices/transport/kit'
 import type { Database, Row, Value } from '../driver.ts'
+import { Backlog } from '../log/backlog.ts'
 import type { Appended, NewEvent, TakenEvent } from '../log/event.ts'
 import { EventLog, type Keeping } from '../log/event-log.ts'
 import { type Group, Groups, type Settled } from '../log/groups.ts'
@@ -73,6 +74,7 @@ export class EventFile {
   readonly log: EventLog
   readonly groups: Groups
   readonly letters: Letters
+  readonly backlog: Backlog
   readonly clock: Clock
   readonly #database: Database
   #outgoing: Outgoing[] = []
@@ -94,6 +96,7 @@ export class EventFile {
     this.log = new EventLog(database, keeping)
     this.groups = new Groups(database, this.log)
     this.letters = new Letters(database)
+    this.backlog = new Backlog(database, this.log)
   }
 
   /** Stores an event, with all others of this turn. */

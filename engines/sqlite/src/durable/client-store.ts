@@ -4,15 +4,24 @@ import {
   type EventContent,
   type EventHead,
   futureIn,
+  inPages,
   joinedHeaders,
+  merged,
   type OutgoingEvent,
   PublishingStore,
   type Store,
   unknownGroup
 } from '@elysia-microservices/engine'
-import { type Clock, type DeadLetters, NotStoredError } from '@elysia-microservices/transport/kit'
+import {
+  type BacklogEvent,
+  type Clock,
+  type DeadLetters,
+  type ListBacklogOptions,
+  NotStoredError
+} from '@elysia-microservices/transport/kit'
 import type { EventFile } from '../connection/event-file.ts'
 import type { SqliteConnection } from '../connection/files.ts'
+import type { BacklogPlace } from '../log/backlog.ts'
 import type { NewEvent } from '../log/event.ts'
 import { SqliteDeadLetters } from './dead-letters.ts'
 
@@ -67,6 +76,23 @@ export class SqliteClientStore extends PublishingStore<SqliteConnection, Outgoin
     const found = groups.named(group)
     if (found.length === 0) throw unknownGroup(group, `in '${name}'`)
     return found.reduce((sum, one) => sum + groups.lag(one), 0)
+  }
+
+  override async *backlog(group: string, { limit }: ListBacklogOptions = {}): AsyncGenerator<BacklogEvent> {
+    const { groups, name, backlog, clock } = await this.#file()
+    const found = groups.named(group)
+    if (found.length === 0) throw unknownGroup(group, `in '${name}'`)
+    const lists = found.map((one) =>
+      inPages<BacklogPlace>(undefined, async (behind, most) => backlog.page(one, behind, most))
+    )
+    let left = limit ?? Number.POSITIVE_INFINITY
+    for await (const place of merged(lists, (one, other) => one.position - other.position)) {
+      if (left-- <= 0) return
+      const event = backlog.event(place, clock.now())
+      // It was handled meanwhile, or is too old.
+      if (event === undefined) left++
+      else yield event
+    }
   }
 
   async #file(): Promise<EventFile> {

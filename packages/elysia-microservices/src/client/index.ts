@@ -1,6 +1,7 @@
 /** The public interface of the client. Users cannot import anything that is not listed here. */
 export {
   type AnyMiddleware,
+  type BacklogEvent,
   type CallDefaults,
   type CallOptions,
   CanceledError,
@@ -17,6 +18,7 @@ export {
   EventRefusedError,
   type HandledMessage,
   isError,
+  type ListBacklogOptions,
   type ListDeadLettersOptions,
   LocalError,
   type Logger,

@@ -1,5 +1,6 @@
 /** A group of durable handlers as operators use it: `client.group('billing')`. */
 import { OptionError } from '../errors/index.ts'
+import type { BacklogEvent, ListBacklogOptions } from './backlog.ts'
 import { checkGroup, groupNamed } from './options.ts'
 import type { DeadLetters, DurableCaller } from './published.ts'
 
@@ -18,6 +19,13 @@ export interface DurableGroup {
    * @throws {OptionError} there is no such group, or a client cannot count them in this store
    */
   lag(): Promise<number>
+  /**
+   * Lists the events that are stored for the group and not handled yet, of all its patterns, about in the order of
+   * publishing; also while no process of the group runs. It is a look, which changes nothing: an event may be handled
+   * meanwhile. Over NATS and Redis, events that a process has received are missing.
+   * @throws {OptionError} there is no such group, or the engine cannot show them
+   */
+  backlog(options?: ListBacklogOptions): AsyncIterable<BacklogEvent>
   /** Stops deliveries to the group, in all its processes, until `resume()`. Handlers that are running continue. */
   pause(): Promise<void>
   /** Continues deliveries to the group. */
@@ -55,6 +63,7 @@ export function durableGroup(store: DurableCaller, given: string): DurableGroup 
         `This store cannot count for a client what waits for '${name}'; the figures of a process of the group say it: service.stats(), the console`
       )
     },
+    backlog: (options) => store.backlog(name, options),
     pause: () => store.pauseGroup(name, true),
     resume: () => store.pauseGroup(name, false)
   }

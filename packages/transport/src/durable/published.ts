@@ -5,6 +5,7 @@ import type { Dispatcher, Route } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
+import type { BacklogEvent, ListBacklogOptions } from './backlog.ts'
 import { type GROUPS, isForOthers } from './directed.ts'
 import { checkTime, type EventTime, type FutureEvents } from './future.ts'
 import { type DurableSettings, groupOf } from './options.ts'
@@ -93,6 +94,11 @@ export interface DurableCaller {
   deadLetters(group: string): DeadLetters
   /** Pauses or resumes deliveries to a group, in all its processes. */
   pauseGroup(group: string, isPaused: boolean): Promise<void>
+  /**
+   * Lists what is stored for a group and not handled, about in the order of publishing. Nothing is changed.
+   * @throws {OptionError} there is no such group, or the engine cannot show them
+   */
+  backlog(group: string, options?: ListBacklogOptions): AsyncIterable<BacklogEvent>
   /** Events that are stored for a group and not handled; missing if a client cannot count them in this store. */
   readonly lag?: ((group: string) => Promise<number>) | undefined
   /** The events that wait for their time; missing if the store keeps none (`traits.stores.future`). */

@@ -1,5 +1,6 @@
 /** The durable events of a client on `memory()`: publishing and dead letters. */
 import { inheritedOptions } from '../calls/within.ts'
+import type { BacklogEvent, ListBacklogOptions } from '../durable/backlog.ts'
 import { directedHeaders, GROUPS } from '../durable/directed.ts'
 import { dueOf, type FutureEvents } from '../durable/future.ts'
 import {
@@ -13,7 +14,7 @@ import { CanceledError, ConnectionError, OptionError, unsendable } from '../erro
 import { nameOf, type Pattern, routeOf } from '../pattern.ts'
 import { decode, encode, type MemoryHub } from './hub.ts'
 import { outside } from './outside.ts'
-import { nameOf as eventName, type MemoryDeadLetter } from './store.ts'
+import { nameOf as eventName, type MemoryDeadLetter, type MemoryGroup } from './store.ts'
 
 /**
  * @param isClosed returns whether the client is closed
@@ -67,10 +68,33 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPl
       })
     },
     deadLetters: (group) => new MemoryDeadLetters(hub, group),
+    backlog: (group, options) => backlogOf(hub, () => groupsOf(group), options),
     future: memoryFuture(hub),
     lag: async (name) => groupsOf(name).reduce((sum, { waiting }) => sum + waiting, 0),
     async pauseGroup(name, isPaused) {
       for (const group of groupsOf(name)) group.isPaused = isPaused
+    }
+  }
+}
+
+async function* backlogOf(
+  hub: MemoryHub,
+  groupsOf: () => readonly MemoryGroup[],
+  { limit = Number.POSITIVE_INFINITY }: ListBacklogOptions = {}
+): AsyncGenerator<BacklogEvent> {
+  const all = groupsOf().flatMap(({ backlog }) => backlog)
+  all.sort((one, other) => one.event.stored.position - other.event.stored.position)
+  for (const { event, state, due } of all.slice(0, limit)) {
+    const { position, id, key, message, publishedAt } = event.stored
+    yield {
+      position: String(position),
+      pattern: message.pattern,
+      ...{ id, key, state },
+      headers: message.headers ?? {},
+      data: decode(hub.openCodec(), message.data as Uint8Array),
+      publishedAt: new Date(publishedAt),
+      attempts: event.attempt,
+      dueAt: due === undefined ? undefined : new Date(due)
     }
   }
 }

@@ -35,7 +35,7 @@ const traitsOfMemory = (): StoringTraits => ({
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: { ...STORES_EVERYTHING, future: true }
+  stores: { ...STORES_EVERYTHING, future: true, backlog: 'all' }
 })
 
 /**

@@ -87,6 +87,10 @@ export class MemoryStoreClient implements StoreClient {
     return this.#durable.deadLetters(group)
   }
 
+  backlog(...args: Parameters<DurableCaller['backlog']>): ReturnType<DurableCaller['backlog']> {
+    return this.#durable.backlog(...args)
+  }
+
   async lag(group: string): Promise<number> {
     return this.#durable.lag?.(group) as Promise<number>
   }

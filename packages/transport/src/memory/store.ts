@@ -179,6 +179,14 @@ function startsWith(start: DurableStart): (stored: StoredEvent) => boolean {
   return ({ position }) => position > Number(start.after)
 }
 
+/** An event that is not handled. */
+export interface MemoryBacklogEvent {
+  readonly event: GroupEvent
+  readonly state: 'waiting' | 'running' | 'pausing'
+  /** When its pause ends, in milliseconds since 1970. */
+  readonly due?: number
+}
+
 /** A pause before the next delivery. */
 interface Pause {
   /** Its length in milliseconds. */
@@ -258,6 +266,16 @@ export class MemoryGroup {
   /** Whether a member still has the event. */
   isAway(event: GroupEvent): boolean {
     return this.#away.has(event)
+  }
+
+  /** All events that are not handled, in the order of publishing. */
+  get backlog(): readonly MemoryBacklogEvent[] {
+    const waiting = this.#waiting.map((event): MemoryBacklogEvent => ({ event, state: 'waiting' }))
+    const away = [...this.#away].map((event): MemoryBacklogEvent => {
+      const pause = this.#pausing.get(event)
+      return pause === undefined ? { event, state: 'running' } : { event, state: 'pausing', due: pause.due }
+    })
+    return [...waiting, ...away].sort((one, other) => one.event.stored.position - other.event.stored.position)
   }
 
   /** The event was handled. */
