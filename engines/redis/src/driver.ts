@@ -183,6 +183,19 @@ export interface Streams {
   missed(stream: string, group: string): Promise<number>
   /** Milliseconds since each process of a group has asked for events. */
   idle(stream: string, group: string): Promise<readonly number[]>
+  /**
+   * Reads the events that a group has not handled, in the order of the stream. Of those that were given back, only the
+   * 1,000 that are due first are looked at.
+   * @param begin where the group begins if it is not in the stream yet
+   * @param behind the last place of the page before, or `0-0` @throws there is no such stream
+   */
+  undone(
+    stream: string,
+    group: string,
+    begin: string,
+    behind: string,
+    count: number
+  ): Promise<readonly Undone[]>
   /** Creates a group behind a position, and the stream if it is missing. @returns whether the group was missing */
   join(stream: string, group: string, from: string): Promise<boolean>
   /** The fields of all durable handlers. */
@@ -192,6 +205,19 @@ export interface Streams {
   /** Stores the record of a handler, unless it is new and there is one. @returns whether the record is new */
   keepHandler(field: string, record: string, isNew: boolean): Promise<boolean>
   pause(group: string, isPaused: boolean): Promise<void>
+}
+
+/** An event of a stream that a group has not handled. */
+export interface Undone {
+  readonly place: string
+  /** `undefined`: the event is deleted. */
+  readonly fields: readonly string[] | undefined
+  /** Number of runs that have begun. */
+  readonly attempts: number
+  /** Whether a process has it. */
+  readonly isTaken: boolean
+  /** When it is due again, in milliseconds since 1970; `undefined`: it was not given back. */
+  readonly due: number | undefined
 }
 
 /** A process of a group that reads one stream. */

@@ -23,7 +23,7 @@ const TRAITS: StoringTraits = {
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: { ...STORES_EVERYTHING, future: true }
+  stores: { ...STORES_EVERYTHING, future: true, backlog: 'all' }
 }
 
 /**

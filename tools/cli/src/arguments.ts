@@ -16,6 +16,7 @@ export const COMMANDS = [
   'top',
   'types',
   'dead-letters',
+  'backlog',
   'waiting'
 ] as const
 export type Command = (typeof COMMANDS)[number]
@@ -40,6 +41,8 @@ export interface Arguments {
   readonly service: string | undefined
   /** The instance of that service; `undefined` for any instance. */
   readonly instance: string | undefined
+  /** The group of `backlog`; empty for other commands. */
+  readonly group: string
   readonly letters: Letters
   readonly waiting: Waiting
 }
@@ -101,7 +104,9 @@ export async function readArguments(
     )
   const takesPattern = command === 'call' || command === 'stream' || command === 'emit'
   if (takesPattern && rest.length === 0) throw wrong('pattern', `${command} needs a pattern behind the url`)
-  const surplus = isLetters || isWaiting ? undefined : rest[takesPattern ? 2 : 0]
+  const isBacklog = command === 'backlog'
+  if (isBacklog && rest.length === 0) throw wrong('group', 'backlog needs the name of a group after the url')
+  const surplus = isLetters || isWaiting ? undefined : rest[takesPattern ? 2 : isBacklog ? 1 : 0]
   if (surplus !== undefined)
     throw wrong(
       'arguments',
@@ -127,6 +132,7 @@ export async function readArguments(
     json: values.json,
     service,
     instance,
+    group: isBacklog ? (rest[0] as string) : '',
     letters,
     waiting
   }

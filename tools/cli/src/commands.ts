@@ -2,6 +2,7 @@
 import { insideOf, LONGEST_TIME, PatternNotFoundError } from '@elysia-microservices/transport/kit'
 import type { UntypedStoringClient } from 'elysia-microservices/client'
 import type { Arguments, Command } from './arguments.ts'
+import { backlogOf } from './backlog.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { askDescription, type HandlerDescription } from './described.ts'
 import { EXIT } from './exit-codes.ts'
@@ -23,6 +24,7 @@ export const RUN: Readonly<Record<Command, Run>> = {
   top,
   types,
   'dead-letters': deadLettersOf,
+  backlog: backlogOf,
   waiting: waitingOf
 }
 

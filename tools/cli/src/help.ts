@@ -38,6 +38,7 @@ Commands
   dead-letters list <url> <group>                      prints what a durable group could not do, from the oldest on
   dead-letters redrive <url> <group> <position>…|--all   gives dead letters back to their group
   dead-letters discard <url> <group> <position>…|--all  deletes them
+  backlog <url> <group>                  prints what a durable group has not handled yet, about from the oldest on
   waiting list <url> [pattern]           prints events that wait for their time, and those that recur, the soonest first
   waiting cancel <url> <pattern> <id>…   deletes them
   waiting fire <url> <pattern> <id>…     delivers them now
@@ -57,7 +58,7 @@ Options
   --protocol=<name>      over TCP: rsocket (default), or nest for services of NestJS
   --header <name=value>  a header; may be given several times
   --timeout <ms>         until the (first) answer is there. Default: 30000
-  --count <n>            stream: stop after n values; top: after n refreshes; dead-letters, waiting: the first n
+  --count <n>            stream: stop after n values; top: after n refreshes; dead-letters, backlog, waiting: the first n
   --service <name>       describe, health, top: the service to ask; needed where all services share an engine
   --instance <id>        the process of that service to ask. Default: any; top stays with the first
   --all                  dead-letters redrive and discard: every one of the group

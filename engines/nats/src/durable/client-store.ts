@@ -6,12 +6,18 @@ import {
   PublishingStore,
   unknownGroup
 } from '@elysia-microservices/engine'
-import { type DeadLetters, OptionError } from '@elysia-microservices/transport/kit'
+import {
+  type BacklogEvent,
+  type DeadLetters,
+  type ListBacklogOptions,
+  OptionError
+} from '@elysia-microservices/transport/kit'
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import { bytesOf } from '../connection/bytes.ts'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { writeHeaders } from '../words/headers.ts'
+import { backlogOf } from './backlog.ts'
 import { NatsDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
 import { consumersOf } from './groups.ts'
@@ -50,6 +56,10 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
         await this.publisher.publish({ ...event, timeout: this.context.timeout, signal: undefined })
       }
     })
+  }
+
+  override async *backlog(group: string, options: ListBacklogOptions = {}): AsyncGenerator<BacklogEvent> {
+    yield* backlogOf((await this.streams()).jetStream, group, options)
   }
 
   override async lag(group: string): Promise<number> {

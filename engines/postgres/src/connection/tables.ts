@@ -1,6 +1,7 @@
 /** The functions of the tables, as this package calls them: one statement for each method. */
-import { BACKLOG } from '../tables/statements/backlog.ts'
+
 import { type Connection, type Database, inSchema, type Row } from '@elysia-microservices/outbox/database'
+import { BACKLOG } from '../tables/statements/backlog.ts'
 
 /** An event to be stored; every text is checked before. */
 export interface NewEvent {

@@ -15,11 +15,13 @@ import {
   type Standing,
   type Stored,
   type Take,
-  type Taken
+  type Taken,
+  type Undone
 } from '../driver.ts'
 import { fieldsOf, headersToJson } from '../words/frames.ts'
 import {
   awaitedOf,
+  comparePositions,
   deadOf,
   futureOf,
   GROUPS,
@@ -37,6 +39,8 @@ import { APPEND, BURY, ENSURE, GIVE_BACK, KEEP, LEAVE, REDRIVE, TAKE, TRIM } fro
 
 /** Milliseconds within which the replicas must confirm; afterwards the events are sent again. */
 const COPIED_WITHIN = 1_000
+/** Most events that were given back among which `undone` looks. */
+const MOST_GIVEN_BACK = 1_000
 /**
  * A position above all events: XREADGROUP then reads nothing, and fails if the stream or the group does not exist. It
  * also tells other processes that this process is there.
@@ -140,6 +144,44 @@ export class IoredisStore implements DriverStore {
       lag: typeof lag === 'number' ? lag : undefined,
       pending: Number(pending)
     }))
+  }
+
+  async undone(
+    stream: string,
+    group: string,
+    begin: string,
+    behind: string,
+    count: number
+  ): Promise<Undone[]> {
+    const groups = (await this.#commands.call('XINFO', 'GROUPS', stream)) as unknown[][]
+    const about = groups.map(fieldsIn).find(({ name }) => name === group)
+    const delivered = String(about?.['last-delivered-id'] ?? begin)
+    const known = about === undefined ? [] : await this.#known(stream, group, behind, count)
+    const from = comparePositions(delivered, behind) > 0 ? delivered : behind
+    const [fresh, ...found] = await Promise.all([
+      this.#commands.xrange(stream, `(${from}`, '+', 'COUNT', count),
+      ...known.map(({ place }) => this.#commands.xrange(stream, place, place))
+    ])
+    const all = known.map((one, n): Undone => ({ ...one, fields: found[n]?.[0]?.[1] }))
+    const rest = fresh.map(
+      ([place, fields]): Undone => ({ place, fields, attempts: 0, isTaken: false, due: undefined })
+    )
+    return [...all, ...rest].slice(0, count)
+  }
+
+  /** The events that were delivered to a group and are not done. */
+  async #known(stream: string, group: string, behind: string, count: number) {
+    const [taken, given] = await Promise.all([
+      this.#commands.call('XPENDING', stream, group, `(${behind}`, '+', String(count)),
+      this.#commands.zrange(laterOf(group, stream), 0, String(MOST_GIVEN_BACK - 1), 'WITHSCORES')
+    ])
+    const known: Omit<Undone, 'fields'>[] = [
+      ...(taken as [string, string, number, number][]).map(([place, , , attempts]) => ({
+        ...{ place, attempts, isTaken: true, due: undefined }
+      })),
+      ...givenBack(given).filter(({ place }) => comparePositions(place, behind) > 0)
+    ]
+    return known.sort((one, other) => comparePositions(one.place, other.place)).slice(0, count)
   }
 
   async missed(stream: string, group: string): Promise<number> {
@@ -321,6 +363,15 @@ type Read = [stream: string, entries: Entry[]][] | null
 
 function standingOf([done, first, undone, more]: RawStanding): Standing {
   return { done, first, undone, more }
+}
+
+/** Reads members `<place>:<number of the next attempt>` with their scores. */
+function givenBack(members: readonly string[]): Omit<Undone, 'fields'>[] {
+  return members.flatMap((member, at) => {
+    if (at % 2 === 1) return []
+    const [place = '', attempt] = member.split(':')
+    return [{ place, attempts: Number(attempt) - 1, isTaken: false, due: Number(members[at + 1]) }]
+  })
 }
 
 /** Reads an answer of Redis that lists names and values alternately. */

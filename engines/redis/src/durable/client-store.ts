@@ -5,9 +5,10 @@ import {
   type EventHead,
   PublishingStore
 } from '@elysia-microservices/engine'
-import type { DeadLetters } from '@elysia-microservices/transport/kit'
+import type { BacklogEvent, DeadLetters, ListBacklogOptions } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
+import { backlogOf } from './backlog.ts'
 import { RedisDeadLetters } from './dead-letters.ts'
 import { readableError } from './errors.ts'
 import type { OutgoingEntry } from './event.ts'
@@ -39,6 +40,10 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
 
   deadLetters(group: string): DeadLetters {
     return new RedisDeadLetters(group, async () => (await this.connect()).store)
+  }
+
+  override async *backlog(group: string, options: ListBacklogOptions = {}): AsyncGenerator<BacklogEvent> {
+    yield* backlogOf((await this.connect()).store, group, options)
   }
 
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {

@@ -18,7 +18,8 @@ import type {
   Standing,
   Stored,
   Take,
-  Taken
+  Taken,
+  Undone
 } from '../driver.ts'
 import { fieldsOf, headersToJson } from '../words/frames.ts'
 import { comparePositions, deadOf, patternIn, STREAMS, streamOf, timeOf, wakeOf } from '../words/keys.ts'
@@ -92,6 +93,26 @@ export class FakeStreams implements AtOnce<DriverStore> {
   write(stream: string, fields: readonly string[]): void {
     this.#add(this.#made(stream), fields)
     this.#wake(stream)
+  }
+
+  undone(key: string, name: string, begin: string, behind: string, count: number): Undone[] {
+    const { entries, groups } = this.#there(key)
+    const {
+      pending = new Map(),
+      later = new Map(),
+      delivered = begin
+    }: Partial<Group> = groups.get(name) ?? {}
+    const shown = (place: string): Undone => {
+      const [taken, given] = [pending.get(place), later.get(place)]
+      const attempts = taken?.attempt ?? (given?.attempt ?? 1) - 1
+      return { place, fields: entries.get(place), attempts, isTaken: taken !== undefined, due: given?.due }
+    }
+    const fresh = [...entries.keys()].filter((place) => comparePositions(place, delivered) > 0)
+    return [...pending.keys(), ...later.keys(), ...fresh]
+      .filter((place) => comparePositions(place, behind) > 0)
+      .sort(comparePositions)
+      .slice(0, count)
+      .map(shown)
   }
 
   // ── streams and groups ───────────────────────────────────────────────────────────────────────────────

@@ -298,6 +298,33 @@ export function storeCases(title: string, open: () => Promise<ServerForCases>): 
 
     // ── dead letters ─────────────────────────────────────────────────────────────────────────────────────
 
+    it('shows in pages what a group has not done: taken, given back, and not delivered yet', async () => {
+      const { store, pattern, stream, one } = await stored()
+      const [a = '', b = '', c = '', d = ''] = await append(store, pattern, 'a', 'b', 'c', 'd')
+      await take(store, one, 3)
+      await store.acknowledge(one, [a], false)
+      await store.giveBack(one, [{ place: b, delay: 60_000, attempt: 2 }])
+      const page = await store.undone(stream, 'g', '0-0', '0-0', 2)
+      assert.deepEqual(
+        page.map(({ place, attempts, isTaken, due }) => [place, attempts, isTaken, due !== undefined]),
+        [
+          [b, 1, false, true],
+          [c, 1, true, false]
+        ]
+      )
+      assert.ok((page[0]?.due ?? 0) > (await store.time()))
+      const [last, ...none] = await store.undone(stream, 'g', '0-0', c, 2)
+      assert.deepEqual([last?.place, last?.attempts, last?.fields?.length, none], [d, 0, 4, []])
+      const later = await store.undone(stream, 'not yet there', b, '0-0', 9)
+      assert.deepEqual(
+        later.map(({ place }) => place),
+        [c, d]
+      )
+      await assert.rejects(store.undone(streamOf('case.nowhere'), 'g', '0-0', '0-0', 1), {
+        name: 'ReplyError'
+      })
+    })
+
     it('buries an event once, lists dead letters in pages, redrives and discards them', async () => {
       const { connection, seen, store, pattern, stream, one } = await stored()
       const again = againOf('g', pattern)

@@ -22,7 +22,7 @@ export interface DurableGroup {
   /**
    * Lists the events that are stored for the group and not handled yet, of all its patterns, about in the order of
    * publishing; also while no process of the group runs. It is a look, which changes nothing: an event may be handled
-   * meanwhile. Over NATS and Redis, events that a process has received are missing.
+   * meanwhile. Over NATS, events that a process has received are missing.
    * @throws {OptionError} there is no such group, or the engine cannot show them
    */
   backlog(options?: ListBacklogOptions): AsyncIterable<BacklogEvent>

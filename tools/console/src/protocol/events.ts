@@ -80,6 +80,31 @@ export interface OutboxOf extends OutboxView {
   readonly isSilent?: true
 }
 
+/** Events that a group has not handled, the oldest first. */
+export interface BacklogView {
+  readonly events: readonly BacklogEventView[]
+  readonly hasMore: boolean
+}
+
+/** An event that a group has not handled. */
+export interface BacklogEventView {
+  readonly position: string
+  readonly pattern: string
+  readonly id: string
+  readonly key?: string
+  /** `waiting`: no process has it; `running`: a process has it; `pausing`: it failed, and comes again at `dueAt`. */
+  readonly state: 'waiting' | 'running' | 'pausing'
+  /** Number of runs that have begun. */
+  readonly attempts: number
+  /** Milliseconds since 1970, as the other times. */
+  readonly dueAt?: number
+  readonly publishedAt: number
+  /** The data as JSON text. `cut` is the number of characters that were left out. */
+  readonly data: string
+  readonly cut: number
+  readonly traceId?: string
+}
+
 /** Dead letters of a group, the oldest first. */
 export interface DeadLettersView {
   readonly letters: readonly DeadLetterView[]

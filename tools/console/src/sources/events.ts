@@ -1,5 +1,6 @@
 /** Groups of durable events and outboxes, with their dead letters. */
 import { type DeadLetterChange, type Logger, RpcError } from '@elysia-microservices/transport/kit'
+import { listBacklog } from '../backlog.ts'
 import { fieldsOf } from '../bounds.ts'
 import { type CheckedClient, stores } from '../clients.ts'
 import { changeLetters, listDeadLetters, MAX_LETTERS } from '../dead-letters.ts'
@@ -85,7 +86,7 @@ export class Events implements Source<'events'> {
   }
 
   /**
-   * Lists dead letters, redrives or discards them: `{ action, service, group, positions }`. Lists events that wait for
+   * Lists what a group has not handled: `{ action: 'backlog', service, group }`. Lists dead letters, redrives or discards them: `{ action, service, group, positions }`. Lists events that wait for
    * their time (`{ action: 'waiting', service }`), cancels one or delivers it at once: `{ action, service, pattern, id }`.
    * @throws {TypeError} the request is invalid or not allowed
    */
@@ -111,9 +112,10 @@ export class Events implements Source<'events'> {
       throw new RpcError(
         `The console's client of ${service} uses a transport that stores no events: pass consolePage() a client that uses the engine`
       )
+    if (action === 'backlog') return listBacklog(client, group)
     if (action === 'list') return listDeadLetters(client, group)
     if (action !== 'redrive' && action !== 'discard')
-      throw new TypeError('action must be list, redrive or discard')
+      throw new TypeError('action must be backlog, list, redrive or discard')
     this.#mayChange()
     return { done: await this.#change(client, action, group, positions) }
   }

@@ -1,4 +1,4 @@
-/** What groups have not handled, for who looks at it. It is a query and no function: it may change with the package. */
+/** The events that groups have not handled, for operators. It is a query and no function: it may change with the package. */
 export const BACKLOG = `
 with wanted as (
   select g.*, $2::text::bigint as p, $3::text::bigint as l, $4::text::integer as g

@@ -1,6 +1,7 @@
 /** The dead letters of a group, which can be read, redriven and discarded. */
 import { useEffect, useState } from 'preact/hooks'
 import type { DeadLettersView, DeadLetterView, GroupView } from '../../protocol.ts'
+import { EventData, EventName } from '../event-data.tsx'
 import { ago, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
 import { ask } from '../server.ts'
@@ -116,14 +117,8 @@ function Letter(props: {
         <bdi>{reason}</bdi>
       </p>
       <p class="hint">
-        <code>{pattern}</code>, id <code>{id}</code>
-        {key !== undefined && (
-          <>
-            , key <code>{key}</code>
-          </>
-        )}
-        , position <code>{position}</code>; given up {ago(diedAt)} after {attempts}{' '}
-        {attempts === 1 ? 'attempt' : 'attempts'}
+        <EventName pattern={pattern} id={id} name={key} />, position <code>{position}</code>; given up{' '}
+        {ago(diedAt)} after {attempts} {attempts === 1 ? 'attempt' : 'attempts'}
         {traceId !== undefined && (
           <>
             ; <a href={hrefOf('traces', traceId)}>its trace</a>
@@ -133,14 +128,7 @@ function Letter(props: {
       {leftOut.length > 0 && (
         <p class="hint">The engine had no room for {leftOut.join(', ')}: it cannot be redriven whole.</p>
       )}
-      <details>
-        <summary>Data</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
-        <section class="text" tabIndex={0} aria-label={`Data of ${id}`}>
-          <pre>{data}</pre>
-          {cut > 0 && <span class="hint">{whole(cut)} more characters</span>}
-        </section>
-      </details>
+      <EventData id={id} data={data} cut={cut} />
       {change !== undefined && (
         <div class="actions">
           <button type="button" aria-disabled={isBusy} onClick={() => change('redrive')}>

@@ -2,6 +2,7 @@
 import type { EventsView, GroupHandler, GroupView, OutboxOf, StoreView } from '../../protocol.ts'
 import { duration, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
+import { Backlog } from './backlog.tsx'
 import { DeadLetters } from './dead-letters.tsx'
 import type { Screen, ScreenProps } from './screen.ts'
 import { Waiting } from './waiting.tsx'
@@ -16,10 +17,12 @@ export const events: Screen = {
 const NONE: EventsView = { groups: [], stores: [], outboxes: [] }
 /** In the address, in place of a group, whose name it cannot be. */
 const LATER = '~later'
+/** In the address, behind a group whose backlog is shown. */
+const BACKLOG = 'backlog'
 /** Largest number of groups that are shown at the same time. */
 const MAX_GROUPS = 200
 
-function Events({ shown: { topics }, overview: { canTry }, path: [engine, group] }: ScreenProps) {
+function Events({ shown: { topics }, overview: { canTry }, path: [engine, group, part] }: ScreenProps) {
   const { groups, stores, outboxes } = topics.events ?? NONE
   const opened = groups.find((each) => each.engine === engine && each.group === group)
   return (
@@ -52,7 +55,7 @@ function Events({ shown: { topics }, overview: { canTry }, path: [engine, group]
               <Group
                 key={`${each.engine} ${each.group}`}
                 group={each}
-                isOpen={each === opened}
+                open={each !== opened ? undefined : part === BACKLOG ? BACKLOG : 'letters'}
                 canTry={canTry}
               />
             ))}
@@ -112,8 +115,14 @@ function Gauge(props: { readonly label: string; readonly value: string; readonly
   )
 }
 
-function Group(props: { readonly group: GroupView; readonly isOpen: boolean; readonly canTry: boolean }) {
-  const { group: view, isOpen, canTry } = props
+function Group(props: {
+  readonly group: GroupView
+  /** The list of it that is open. */
+  readonly open: 'letters' | typeof BACKLOG | undefined
+  readonly canTry: boolean
+}) {
+  const { group: view, open, canTry } = props
+  const isOpen = open === 'letters'
   const { engine, group, processes, notReached, handlers, dead, deadUnknown } = view
   return (
     <div class="card group">
@@ -144,6 +153,16 @@ function Group(props: { readonly group: GroupView; readonly isOpen: boolean; rea
             ))}
           </tbody>
         </table>
+      </div>
+      <div class="letters">
+        <a
+          class="disclosure"
+          aria-expanded={open === BACKLOG}
+          href={open === BACKLOG ? hrefOf('events') : hrefOf('events', engine, group, BACKLOG)}
+        >
+          {waitsText(handlers)}
+        </a>
+        {open === BACKLOG && <Backlog group={view} />}
       </div>
       <div class="letters">
         {dead === undefined ? (
@@ -178,6 +197,14 @@ function Store(props: { readonly store: StoreView; readonly isOpen: boolean; rea
       {isOpen && <Waiting store={store} canTry={canTry} />}
     </div>
   )
+}
+
+function waitsText(handlers: GroupView['handlers']): string {
+  const known = handlers.flatMap(({ waits }) => (waits === undefined ? [] : [waits]))
+  if (known.length === 0) return 'What waits'
+  const count = known.reduce((sum, waits) => sum + waits, 0)
+  if (count === 0) return 'None waits'
+  return count === 1 ? '1 event waits or runs' : `${whole(count)} events wait or run`
 }
 
 function deadText(dead: number): string {

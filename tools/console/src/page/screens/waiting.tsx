@@ -1,7 +1,8 @@
 /** The events that wait for their time in a store: they can be read, cancelled, and delivered at once. */
 import { useEffect, useState } from 'preact/hooks'
 import type { StoreView, WaitingEventsView, WaitingEventView } from '../../protocol.ts'
-import { duration, whole } from '../format.ts'
+import { EventData, EventName } from '../event-data.tsx'
+import { duration } from '../format.ts'
 import { ask } from '../server.ts'
 import { Confirmed } from './confirmed.tsx'
 
@@ -91,26 +92,14 @@ function Event(props: {
         {new Date(at).toLocaleString('en', { hourCycle: 'h23' })}, {left > 0 ? `in ${duration(left)}` : 'now'}
       </p>
       <p class="hint">
-        <code>{pattern}</code>, id <code>{id}</code>
-        {key !== undefined && (
-          <>
-            , key <code>{key}</code>
-          </>
-        )}
+        <EventName pattern={pattern} id={id} name={key} />
         {rule !== undefined && (
           <>
             ; recurs: <bdi>{rule}</bdi>
           </>
         )}
       </p>
-      <details>
-        <summary>Data</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
-        <section class="text" tabIndex={0} aria-label={`Data of ${id}`}>
-          <pre>{data}</pre>
-          {cut > 0 && <span class="hint">{whole(cut)} more characters</span>}
-        </section>
-      </details>
+      <EventData id={id} data={data} cut={cut} />
       {change !== undefined && (
         <div class="actions">
           <button type="button" aria-disabled={isBusy} onClick={() => change('fire')}>

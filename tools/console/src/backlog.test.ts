@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { memory, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import type { CheckedClient } from './clients.ts'
+import type { BacklogView } from './protocol.ts'
+import { Events } from './sources/events.ts'
+
+describe('the backlog of a group, on the page', () => {
+  const transport = memory()
+  const client = connect({ transport })
+  after(() => client.close())
+  const clients = () => new Map([['shop', client as never as CheckedClient]])
+  const logger = { error() {}, warn() {} }
+  const events = new Events({ clients, canTry: false, logger })
+  const ask = async (group: string) =>
+    (await events.ask({ action: 'backlog', service: 'shop', group })) as BacklogView
+
+  it('is shown to a page that may only read, with data that are cut, and no more than fits', async () => {
+    const service = microservice({ name: 'mail', transport, logger }).event('mails.sent', () => {}, {
+      durable: true
+    })
+    await service.listen()
+    await service.stop()
+    const traceId = 'ab'.repeat(16)
+    const headers = { traceparent: `00-${traceId}-${'cd'.repeat(8)}-01` }
+    await client.publish('mails.sent', { to: 'x'.repeat(5_000) }, { id: 'first', key: 'k', headers })
+    const { events: shown, hasMore } = await ask('mail')
+    const [first] = shown
+    assert.deepEqual([shown.length, hasMore], [1, false])
+    assert.deepEqual(
+      { ...first, data: first?.data.length, publishedAt: typeof first?.publishedAt },
+      {
+        ...{ position: '1', pattern: 'mails.sent', id: 'first', key: 'k', data: 4_000, cut: 1_014, traceId },
+        ...{ publishedAt: 'number', state: 'waiting', attempts: 0 }
+      }
+    )
+    for (let n = 0; n < 100; n++) await client.publish('mails.sent', n)
+    const many = await ask('mail')
+    assert.deepEqual([many.events.length, many.hasMore, many.events[99]?.data], [100, true, '98'])
+  })
+
+  it('of a group that does not exist is a sentence', async () => {
+    await assert.rejects(ask('nobody'), /no group 'nobody'/)
+  })
+})

@@ -1,0 +1,34 @@
+/** The events that a group has not handled, for the page. They are read only when somebody asks for them. */
+import type { BacklogEvent } from '@elysia-microservices/transport/kit'
+import { fieldsOf, shortText } from './bounds.ts'
+import { type CheckedClient, stores } from './clients.ts'
+import { dataShown, traceIdOf } from './dead-letters.ts'
+import type { BacklogEventView, BacklogView } from './protocol.ts'
+
+/** Largest number of events that are shown at the same time. */
+const MAX_EVENTS = 100
+
+/** Returns the events that come first. @throws {OptionError} the group's engine cannot show them */
+export async function listBacklog(client: CheckedClient, group: string): Promise<BacklogView> {
+  if (!stores(client)) throw new TypeError('The transport of this client stores no events')
+  const events: BacklogEventView[] = []
+  for await (const event of client.group(group).backlog({ limit: MAX_EVENTS + 1 })) events.push(shown(event))
+  return { events: events.slice(0, MAX_EVENTS), hasMore: events.length > MAX_EVENTS }
+}
+
+function shown(event: BacklogEvent): BacklogEventView {
+  const { position, pattern, id, key, headers, data, publishedAt, state, attempts, dueAt } = event
+  const traceId = traceIdOf(fieldsOf(headers)['traceparent'])
+  return {
+    position: shortText(position),
+    pattern: shortText(pattern),
+    id: shortText(id),
+    ...(key !== undefined && { key: shortText(key) }),
+    ...dataShown(data),
+    ...(traceId !== undefined && { traceId }),
+    publishedAt: publishedAt.getTime(),
+    state,
+    attempts,
+    ...(dueAt !== undefined && { dueAt: dueAt.getTime() })
+  }
+}
