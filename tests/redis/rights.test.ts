@@ -42,7 +42,7 @@ const ONLY: readonly (readonly [users: readonly string[], ...command: string[]])
   [[], 'DEL', `${STORE}s:payments.settled`],
   [[], 'DEL', `${STORE}groups`],
   [[], 'DEL', `${STORE}d:ledger`],
-  [[], 'XRANGE', `${STORE}s:payments.settled`, '-', '+'],
+  [['operator'], 'XRANGE', `${STORE}s:payments.settled`, '-', '+'],
   [[], 'XADD', `${STORE}s:payments.other`, '*', 'a', 'b'],
   [[], 'XADD', `${STORE}d:other`, '*', 'a', 'b'],
   [[], 'PUBLISH', 'payments.other', ''],
@@ -155,6 +155,7 @@ if (!isMissing('rights over Redis', redisMissing())) {
         await until('the event is dead', async () => (await dead()).length === 1)
         fails = false
         await operator.group('ledger').pause()
+        assert.deepEqual(await collected(operator.group('ledger').backlog()), [])
         await operator.group('ledger').resume()
         assert.equal(await letters.redrive((await dead())[0]?.position as string), true)
         await until('it is handled again', () => handled.length === 3)
