@@ -1,5 +1,6 @@
 /** Plans of lives, as data: a configuration, and steps that happen at their times. A seed makes a plan. */
 import { event, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
+import { HEAVY, OFTEN, type Often, SELDOM, sizesOf, timesOf, valuesOf } from './amounts.ts'
 import {
   CARRIERS,
   type CarrierName,
@@ -192,10 +193,12 @@ export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wis
   // In some lives everything happens within a short time, so that more of it meets.
   const latest = within ?? random.of([undefined, undefined, 500, 2_000])
   const least = worst ?? random.of(['calls', 'acts', 'losses', 'losses'] as const)
-  const kinds = { worst: least, within: latest, hasFuture: FUTURES.has(carrier) && within === undefined }
+  const isHeavy = within !== undefined || random.chance(HEAVY)
+  const hasFuture = FUTURES.has(carrier) && within === undefined
+  const kinds = { worst: least, within: latest, hasFuture, often: isHeavy ? OFTEN : SELDOM }
   const hasLoad = least === 'losses' && within === undefined && ENGINES.has(carrier) && STORES.has(carrier)
   const steps = hasLoad && random.chance(0.2) ? [...loadOf(random)] : []
-  for (let n = random.between(3, 40); n > 0; n--) steps.push(stepOf(random, config, kinds))
+  for (let n = random.between(3, isHeavy ? 40 : 80); n > 0; n--) steps.push(stepOf(random, config, kinds))
   return { config, steps: steps.sort((one, other) => one.at - other.at) }
 }
 
@@ -204,13 +207,13 @@ interface Kinds {
   readonly within: number | undefined
   /** Whether events may wait for their time, which would take long in real time. */
   readonly hasFuture: boolean
+  readonly often: Often
 }
 
-function stepOf(random: Random, config: Config, { worst, within, hasFuture }: Kinds): Step {
+function stepOf(random: Random, config: Config, { worst, within, hasFuture, often }: Kinds): Step {
   const at = random.between(0, within ?? random.of([50, 50, 500, 500, 5_000, 90_000]))
   const client = random.between(0, config.clients - 1)
-  // A door ends a connection that leaves more than a mebibyte unread.
-  const sizes = config.carrier === 'websocket' ? SMALL_SIZES : SIZES
+  const sizes = sizesOf(config.carrier)
   const calls: (() => Step)[] = [
     () => ({
       at,
@@ -227,7 +230,7 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture }: Ki
       ] as const),
       takes: random.between(0, random.of([5, 100, 3_000])),
       idempotent: random.chance(0.3),
-      ...timesOf(random, [1, 1, 4, 30], sizes),
+      ...timesOf(random, often.request, sizes),
       abort: random.chance(0.2) ? random.between(1, 300) : 0
     }),
     () => ({
@@ -235,7 +238,7 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture }: Ki
       do: 'emit',
       client,
       takes: random.of([0, 0, 1, 20]),
-      ...timesOf(random, [1, 3, 20, 80], sizes)
+      ...timesOf(random, often.emit, sizes)
     }),
     () => ({
       at,
@@ -243,8 +246,8 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture }: Ki
       client,
       source: random.of(['count', 'ticks', 'observable'] as const),
       // On Nest's wire nobody can tell a source that its reader has left.
-      values: random.of([0, 1, 5, 50, 1_000, config.carrier === 'nest' ? 5_000 : 1e9]),
-      take: random.of([1, 5, 100, 2_000]),
+      values: random.of([...often.value, config.carrier !== 'nest' ? 1e9 : often === OFTEN ? 5_000 : 50]),
+      take: random.of(often.taken),
       pause: random.of([0, 0, 1, 20])
     })
   ]
@@ -254,7 +257,7 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture }: Ki
       do: 'channel',
       client,
       to: random.of(['total', 'relay'] as const),
-      ...valuesOf(random, sizes)
+      ...valuesOf(random, sizes, often)
     }))
   if (STORES.has(config.carrier)) {
     const publish = (): Step => ({
@@ -265,8 +268,8 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture }: Ki
       keys: random.of([1, 3, 20]),
       ...timeOf(random, hasFuture),
       ...random.of([
-        { pace: 'at once', times: random.of([1, 3, 20]), takes: random.of([0, 0, 5, 100]) },
-        { pace: random.of(['in turn', 'steadily'] as const), times: random.of([3, 100]), takes: 0 }
+        { pace: 'at once', times: random.of(often.published), takes: random.of([0, 0, 5, 100]) },
+        { pace: random.of(['in turn', 'steadily'] as const), times: random.of(often.paced), takes: 0 }
       ] as const),
       failures: random.of([0, 0, 0, 0, 1, 2, REDRIVES.has(config.carrier) ? 5 : 2]),
       failing: random.of(['error', 'error', 'later'] as const)
@@ -275,16 +278,9 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture }: Ki
     if (hasFuture) calls.push(() => ({ at, do: 'cancel', client }))
   }
   if (worst === 'calls' || random.chance(0.7)) return random.of(calls)()
-  const acts = actsOf(random, config, at, client)
+  const acts = actsOf(random, config, at, client, often)
   const losses = worst === 'acts' ? [] : lossesOf(random, config, at, client)
   return random.of([...acts, ...losses])()
-}
-
-/** How often something happens, and the size of its data: what is large happens a few times, because copying takes long. */
-function timesOf(random: Random, often: readonly number[], sizes: readonly number[]) {
-  const size = random.of(sizes)
-  const times = random.of(often)
-  return { times: size < LARGE ? times : Math.min(times, 4), size }
 }
 
 /** The time of events; those that may be cancelled need a name. */
@@ -293,22 +289,21 @@ function timeOf(random: Random, hasFuture: boolean) {
   return { delay, hasId: delay > 0 || random.chance(0.5) }
 }
 
-/** The values of a channel, some of which comes for seconds. */
-function valuesOf(random: Random, sizes: readonly number[]) {
-  const { times: values, size } = timesOf(random, [0, 1, 8, 300], sizes)
-  const pause = random.of([0, 0, 1, 30, 300])
-  return { values: pause < 300 ? values : Math.min(values, 20), size, pause }
-}
-
 /** Acts of operators, after which nothing that was stored may be lost, or run twice. */
-function actsOf(random: Random, config: Config, at: number, client: number): readonly (() => Step)[] {
+function actsOf(
+  random: Random,
+  config: Config,
+  at: number,
+  client: number,
+  often: Often
+): readonly (() => Step)[] {
   const acts: (() => Step)[] = [
     () => ({
       at,
       do: 'restart',
       service: random.between(0, config.services - 1),
       for: random.between(0, 400),
-      times: random.of([1, 1, 1, 1, 3, 30])
+      times: random.of(often.restart)
     }),
     () => ({
       at,
@@ -331,7 +326,7 @@ function actsOf(random: Random, config: Config, at: number, client: number): rea
         at,
         do: 'pause',
         for: random.between(1, 2_000),
-        times: random.of([1, 1, 1, 30])
+        times: random.of(often.pause)
       }),
       () => (REDRIVES.has(config.carrier) ? { at, do: 'redrive' } : { at, do: 'pause', for: 1, times: 1 })
     )
@@ -366,10 +361,6 @@ function lossesOf(random: Random, config: Config, at: number, client: number): r
   return losses
 }
 
-/** Characters of data: most are short, and some need several frames, or parts of a message over an engine. */
-const SIZES = [...Array<number>(27).fill(0), 2_000, 2_000, 40_000, 400_000]
-const LARGE = 40_000
-const SMALL_SIZES = [0, 0, 0, 0, 2_000]
 /** Milliseconds for which the connection of one end is lost: also longer than signs of life are waited for. */
 const AWAY = [0, 1, 100, 2_000, 2_000, 60_000] as const
 
