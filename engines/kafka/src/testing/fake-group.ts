@@ -99,16 +99,19 @@ export class FakeGroup {
   /** Shares the partitions again if the members, or the topics, have changed: each stays where it is, if it can. */
   #assign(): void {
     const members = [...this.#members.values()]
-    /** The topic of each partition. */
-    const keys = new Map<string, string>()
-    for (const name of new Set(members.flatMap(({ topics }) => topics))) {
-      const { id, partitions = 0 } = this.#topics(name) ?? {}
-      for (let at = 0; at < partitions; at++) keys.set(`${id} ${at}`, name)
-    }
-    const basis = [...[...this.#members].map(([id, { topics }]) => `${id} ${topics}`), ...keys.keys()].join()
+    const names = new Set(members.flatMap(({ topics }) => topics))
+    let basis = ''
+    for (const [id, { topics }] of this.#members) basis += `${id} ${topics},`
+    for (const name of names) basis += `${this.#topics(name)?.id} ${this.#topics(name)?.partitions},`
     if (basis === this.#basis) return
     this.#basis = basis
     this.#epoch++
+    /** The topic of each partition. */
+    const keys = new Map<string, string>()
+    for (const name of names) {
+      const { id, partitions = 0 } = this.#topics(name) ?? {}
+      for (let at = 0; at < partitions; at++) keys.set(`${id} ${at}`, name)
+    }
     const most = Math.ceil(keys.size / members.length)
     const targets = members.map((member) => {
       const isIts = (key: string) => member.topics.includes(keys.get(key) ?? '')
