@@ -207,6 +207,18 @@ describe('an open file', () => {
     assert.equal(setting.clock.waiting, 0)
   })
 
+  it('publishes an event of the future within a minute when the clock is set to its time, though it was far away', async () => {
+    const setting = new Setting()
+    const { clock } = setting
+    const member = setting.member(setting.group(), 9)
+    setting.publish({ id: 'a', due: 3_660_000 })
+    await setting.turns()
+    const now = clock.now.bind(clock)
+    clock.now = () => now() + 3_600_000
+    await clock.advance(60_000)
+    assert.equal(member.ids, 'a')
+  })
+
   it('gives an event again after its pause, though the clock is set back meanwhile', async () => {
     const setting = new Setting()
     const { clock, file } = setting

@@ -5,6 +5,7 @@
 import {
   type Clock,
   type DurableSettings,
+  LOOK_AT_CLOCK,
   type Logger,
   NotStoredError,
   quietLog,
@@ -365,16 +366,13 @@ export class EventFile {
     this.#endWait = undefined
     this.#wakeAt = time
     if (time === Number.POSITIVE_INFINITY) return
-    const pause = Math.min(MOST_PAUSE, Math.max(0, time - this.clock.now()))
+    const pause = Math.min(LOOK_AT_CLOCK, Math.max(0, time - this.clock.now()))
     this.#endWait = after(this.clock, pause, this.#working.size > 0, () => {
       this.#wakeAt = Number.POSITIVE_INFINITY
       this.#soon()
     })
   }
 }
-
-/** Milliseconds: the clock may be set meanwhile, and a timer has a longest time. */
-const MOST_PAUSE = 60 * 60 * 1_000
 
 /** @param keepsAlive the process lives until then: a handler is to run */
 function after(clock: Clock, pause: number, keepsAlive: boolean, wake: () => void): () => void {

@@ -17,6 +17,9 @@ export const systemClock: Clock = {
   }
 }
 
+/** Most milliseconds after which those who wait for a time look at the clock again: it may be set meanwhile. */
+export const LOOK_AT_CLOCK = 60_000
+
 /**
  * Milliseconds since an event was published; 0 if the clocks of the two processes disagree, or a time is not a number.
  */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ManualClock } from '../durable/clock.ts'
-import { LONGEST_TIME } from '../options.ts'
+import { LOOK_AT_CLOCK, ManualClock } from '../durable/clock.ts'
 import { Later } from './later.ts'
 
 /** Events that note when they are delivered. */
@@ -15,10 +14,10 @@ function setting() {
 }
 
 describe('events that wait for their time in memory()', () => {
-  it('come in the order of their times, none of them before, also those that are due after a timer can wait', async () => {
+  it('come in the order of their times, none of them before, also those that are due after several waits', async () => {
     const { clock, later, fired, add } = setting()
     later.wake()
-    const far = 1_000 + 2 * LONGEST_TIME
+    const far = 1_000 + 2 * LOOK_AT_CLOCK
     for (const [name, due] of [
       ['far', far],
       ['second', 2_000],
@@ -62,5 +61,15 @@ describe('events that wait for their time in memory()', () => {
     assert.equal(later.take('one'), undefined)
     await clock.advance(1_000)
     assert.deepEqual([fired, clock.waiting], [[], 0])
+  })
+
+  it('come within a minute when the clock is set to their time, though it was far away', async () => {
+    const { clock, later, fired, add } = setting()
+    later.wake()
+    add('far', 3_661_000)
+    const now = clock.now.bind(clock)
+    clock.now = () => now() + 3_600_000
+    await clock.advance(60_000)
+    assert.equal(fired.length, 1)
   })
 })

@@ -1,6 +1,5 @@
 /** The events of `memory()` that wait for their time. */
-import type { Clock } from '../durable/clock.ts'
-import { LONGEST_TIME } from '../options.ts'
+import { type Clock, LOOK_AT_CLOCK } from '../durable/clock.ts'
 
 /** An event that waits. */
 export interface Waiting {
@@ -66,7 +65,7 @@ export class Later<Event extends Waiting> {
     const [first] = this.all
     if (first === undefined || !this.#isAwake) return
     const left = first.due - this.#clock.now()
-    this.#cancel = this.#clock.after(Math.min(Math.max(0, left), LONGEST_TIME), () => this.#look())
+    this.#cancel = this.#clock.after(Math.min(Math.max(0, left), LOOK_AT_CLOCK), () => this.#look())
   }
 
   #look(): void {
