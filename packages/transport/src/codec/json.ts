@@ -72,13 +72,18 @@ const MAY_HAVE_LOST = /\{\}|null|\{"0":/
 function maySilentlyLose(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value)
   if (typeof value !== 'object') return typeof value === 'function' || typeof value === 'symbol'
-  if (value === null) return false
+  return value !== null && memberMayBeLost(value)
+}
+
+function memberMayBeLost(value: object): boolean {
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) if (maySilentlyLose(value[index])) return true
     return false
   }
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return false
-  if (value.constructor !== Object && value.constructor !== undefined) return true
+  // Asking for the prototype takes two thirds of the time of asking for `toJSON` and `constructor`, under Bun.
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null)
+    return typeof (value as { toJSON?: unknown }).toJSON !== 'function'
   const object = value as Record<string, unknown>
   for (const key in object) {
     const member = object[key]
