@@ -82,6 +82,7 @@ const onNats: EngineUnderTest = {
   title: 'NATS',
   traits: nats().traits,
   carriage: 'packets',
+  waitsApart: true,
   missing: natsMissing(),
   isStandIn: true,
   hasServer: true,

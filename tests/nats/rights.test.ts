@@ -19,11 +19,11 @@ interface Role {
   readonly subscribe: readonly string[]
 }
 
-/** The roles in the table of docs/nats.md. */
-function readRoles(): readonly Role[] {
+/** The roles in a table of docs/nats.md. */
+function readRoles(table: string): readonly Role[] {
   const page = readFileSync(join(testsFolder, '../docs/nats.md'), 'utf8')
-  const table = /<!-- rights -->([\s\S]*)<!-- \/rights -->/.exec(page)?.[1] ?? ''
-  const rows = table.split('\n').filter((line) => line.startsWith('| `'))
+  const [, found = ''] = page.split(new RegExp(`<!-- /?${table} -->`))
+  const rows = found.split('\n').filter((line) => line.startsWith('| `'))
   return rows.map((row) => {
     const [user, publish, subscribe] = row
       .slice(1, -1)
@@ -33,7 +33,12 @@ function readRoles(): readonly Role[] {
   })
 }
 
-const ROLES = readRoles()
+const ROLES = readRoles('rights')
+/** Users whose events wait for their time have more rights. */
+const LATER = readRoles('rights of later').map(({ user, publish, subscribe }): Role => {
+  const { publish: also, subscribe: too } = ROLES.find((role) => role.user === user) as Role
+  return { user: `${user}-later`, publish: [...also, ...publish], subscribe: [...too, ...subscribe] }
+})
 
 /** Subjects to which no user may publish, whatever its role. */
 const PUBLISH_NEVER = [
@@ -76,7 +81,7 @@ if (!isMissing('rights over NATS', natsMissing())) {
 
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'nats-rights-'))
-      const users = ROLES.map(({ user, publish, subscribe }) =>
+      const users = [...ROLES, ...LATER].map(({ user, publish, subscribe }) =>
         JSON.stringify({ user, password: user, permissions: { publish, subscribe } })
       )
       const all = JSON.stringify({ user: 'all', password: 'all' })
@@ -98,7 +103,7 @@ if (!isMissing('rights over NATS', natsMissing())) {
         url,
         username: user,
         password: user,
-        inboxPrefix: user,
+        inboxPrefix: user.replace('-later', ''),
         durable: { ackWait: 1_000 }
       })
     function clientOf(user: string) {
@@ -129,10 +134,10 @@ if (!isMissing('rights over NATS', natsMissing())) {
       cleanUps.push(() => orders.stop())
       return orders
     }
-    async function startLedger(handle: (data: unknown) => void, servers = server.url) {
+    async function startLedger(handle: (data: unknown) => void, servers = server.url, user = 'ledger') {
       const ledger = microservice({
         name: 'ledger',
-        transport: transportOf('ledger', servers),
+        transport: transportOf(user, servers),
         logger
       }).event('payments.settled', ({ data }: Message<unknown>) => handle(data), {
         durable: { retry: { attempts: 1 } }
@@ -210,6 +215,41 @@ if (!isMissing('rights over NATS', natsMissing())) {
         log.lines.every((line) => !line.includes('permission')),
         log.lines.join('\n')
       )
+    })
+
+    it('of later allow planning, listing, cancelling and firing events, and to store those that come', async () => {
+      const handled: unknown[] = []
+      await startLedger((data) => handled.push(data), server.url, 'ledger-later')
+      const till = clientOf('till-later')
+      const publish = (n: number, delay: number) =>
+        till.publish('payments.settled', n, { id: `later-${n}`, delay })
+      for (const n of [1, 2]) await publish(n, 3_600_000)
+      await publish(3, 500)
+      const waiting: string[] = []
+      for await (const { id } of till.waiting({ pattern: 'payments.settled' })) waiting.push(id)
+      assert.deepEqual(waiting.slice(-2), ['later-1', 'later-2'])
+      assert.equal(await till.cancel('payments.settled', 'later-1'), true)
+      assert.equal(await till.fire('payments.settled', 'later-2'), true)
+      await until('both have come', () => handled.length === 2)
+      assert.ok(
+        log.lines.every((line) => !line.includes('permission')),
+        log.lines.join('\n')
+      )
+    })
+
+    it('without those of later leave events that have come where they are, and say which right is missing', async () => {
+      const handled: unknown[] = []
+      const till = clientOf('till-later')
+      await till.publish('payments.settled', 4, { delay: 500 })
+      await until('it has come', async () => {
+        for await (const _ of till.waiting({ pattern: 'payments.settled' })) return false
+        return true
+      })
+      await startLedger((data) => handled.push(data))
+      await log.has('whose time has come are not stored yet')
+      assert.match(log.lines.join('\n'), /elysia-later/)
+      await startLedger((data) => handled.push(data), server.url, 'ledger-later')
+      await until('it is handled', () => handled.includes(4))
     })
 
     it('let a service say which further rights it needs to miss no event after its consumer was deleted', async () => {

@@ -35,6 +35,8 @@ export interface EngineUnderTest {
    * running handlers have ended.
    */
   readonly sharesByPartition?: true
+  /** Whether events that wait for their time are apart from others: only among them, an id is unique while one waits. */
+  readonly waitsApart?: true
   /** Whether a message that is not JSON is the data of an event, as for NestJS services: devices send plain text. */
   readonly takesText?: true
   /** The step that needs so much of a processor that it is only done at night: a server starts, or starts again. */

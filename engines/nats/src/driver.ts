@@ -66,7 +66,7 @@ export interface DriverConnection {
  */
 export interface JetStream {
   /** @param subject the subjects whose messages `state.subjects` counts; by default none are counted */
-  stream(name: string, subject?: string): Promise<StreamInfo>
+  stream(name: string, subject?: string): Promise<StreamState>
   /** All streams; with a subject, only those that store some of its messages. */
   streams(subject?: string): AsyncIterable<StreamInfo>
   addStream(config: Partial<StreamConfig> & { readonly name: string }): Promise<unknown>
@@ -88,6 +88,12 @@ export interface JetStream {
   pause(stream: string, name: string, until: Date | undefined): Promise<unknown>
   /** Lets the server serve another process of a priority group at once. */
   unpin(stream: string, name: string, group: string): Promise<void>
+}
+
+/** A stream at the time of the answer. */
+export interface StreamState extends StreamInfo {
+  /** The server's time as text. */
+  readonly ts?: string
 }
 
 /** Connects to servers. */

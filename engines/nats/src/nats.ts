@@ -24,7 +24,7 @@ const TRAITS: StoringTraits = {
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: { ...STORES_EVERYTHING, backlog: 'waiting' }
+  stores: { ...STORES_EVERYTHING, future: true, backlog: 'waiting' }
 }
 
 /**

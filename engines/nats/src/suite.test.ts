@@ -8,6 +8,7 @@ engineTests({
   title: 'NATS',
   traits: nats().traits,
   carriage: 'packets',
+  waitsApart: true,
   hasServer: true,
   async start() {
     const server = new FakeNatsServer()

@@ -44,6 +44,8 @@ export class NatsConnection implements Carrier, DriverListener {
   readonly #room: Room
   /** The subscriptions of a service. They end first when the service stops. */
   readonly #taken: DriverSubscription[] = []
+  /** Subjects of which it does not matter if this user may not listen. */
+  readonly #optional = new Set<string>()
   #isConnected = true
   #isClosing = false
 
@@ -206,6 +208,12 @@ export class NatsConnection implements Carrier, DriverListener {
     return this.#driver.subscribe(subject, queue, callback)
   }
 
+  /** Subscribes for what also goes without: only `receive` gets to know that this user has no right to. */
+  subscribeIfAllowed(subject: string, queue: string, receive: Receive): DriverSubscription {
+    this.#optional.add(subject)
+    return this.subscribe(subject, queue, receive)
+  }
+
   flush(): Promise<void> {
     return this.#driver.flush()
   }
@@ -232,7 +240,8 @@ export class NatsConnection implements Carrier, DriverListener {
   }
 
   refused(subject: string, operation: 'publish' | 'listen', error: Error): void {
-    this.#listener.refused(subject, operation, error)
+    if (operation === 'publish' || !this.#optional.has(subject))
+      this.#listener.refused(subject, operation, error)
   }
 
   ended(error: Error | undefined): void {

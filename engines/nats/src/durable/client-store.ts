@@ -9,8 +9,12 @@ import {
 import {
   type BacklogEvent,
   type DeadLetters,
+  hasTime,
   type ListBacklogOptions,
-  OptionError
+  OptionError,
+  type Pattern,
+  type Published,
+  type PublishOptions
 } from '@elysia-microservices/transport/kit'
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import { bytesOf } from '../connection/bytes.ts'
@@ -20,27 +24,40 @@ import { writeHeaders } from '../words/headers.ts'
 import { backlogOf } from './backlog.ts'
 import { NatsDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
+import { NatsFuture } from './future.ts'
 import { consumersOf } from './groups.ts'
 import { readableError } from './jetstream-errors.ts'
+import { askTime, ensureLater } from './later-stream.ts'
 import { AGAIN, HEADER, idToHeader } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
+import { ServerTime } from './server-time.ts'
 import { Streams } from './streams.ts'
+import { checkDue, patternInSubject, waitingAddress, waitingPattern } from './waiting.ts'
 
 /** The time in milliseconds for which a group is paused; `resumeGroup` ends the pause earlier. */
 const FOR_EVER = 50 * 365 * 24 * 60 * 60 * 1_000
 
 /** Publishes and manages stored events, over the current connection of the client. */
 export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessage> {
+  override readonly future = new NatsFuture({
+    jetStream: async () => (await this.streams()).jetStream,
+    publish: (event) => this.#publishOwn(event)
+  })
+  protected override readonly isTimedByServer = true
   readonly #options: CheckedOptions
+  /** The time of the server, by which events become due. */
+  readonly #time = new ServerTime()
   #streams: { readonly connection: NatsConnection; readonly streams: Promise<Streams> } | undefined
 
   constructor(options: CheckedOptions, init: ClientStoreInit<NatsConnection>) {
     super(init, {
       ensure: async (subject) => {
         const streams = await this.streams()
+        const pattern = waitingPattern(subject)
         // `options.durable` is for streams of events. The stream of redriven events has its own settings.
         if (subject.startsWith(`${AGAIN}.`)) await streams.ensureDeadLetters()
-        else await streams.ensure(subject)
+        else await streams.ensure(pattern ?? subject)
+        if (pattern !== undefined) await ensureLater(streams.jetStream, options.durable, this.#time)
       },
       duplicateWindow: options.durable.duplicateWindow
     })
@@ -51,15 +68,33 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     return new NatsDeadLetters(group, {
       jetStream: async () => (await this.streams()).jetStream,
       ensure: async () => (await this.streams()).ensureDeadLetters(),
-      publish: async (event) => {
-        await this.connect()
-        await this.publisher.publish({ ...event, timeout: this.context.timeout, signal: undefined })
-      }
+      publish: async (event) => void (await this.#publishOwn(event))
     })
   }
 
   override async *backlog(group: string, options: ListBacklogOptions = {}): AsyncGenerator<BacklogEvent> {
     yield* backlogOf((await this.streams()).jetStream, group, options)
+  }
+
+  async #publishOwn(event: Omit<StoredMessage, 'timeout' | 'signal'>): Promise<Published> {
+    await this.connect()
+    return this.publisher.publish({ ...event, timeout: this.context.timeout, signal: undefined })
+  }
+
+  override publish(pattern: Pattern, data: unknown, options: PublishOptions = {}): Promise<Published> {
+    if (!hasTime(options) || !this.#time.isStale) return super.publish(pattern, data, options)
+    const { connection, streams } = this.#streams ?? {}
+    if (connection?.isConnected !== true || streams === undefined)
+      return super.publish(pattern, data, options)
+    const publish = () => super.publish(pattern, data, options)
+    const asked = streams.then(({ jetStream }) => askTime(jetStream, this.#time))
+    // If the server does not answer, the event tells so.
+    return asked.then(publish, publish)
+  }
+
+  override restored(): void {
+    this.#time.restored()
+    super.restored()
   }
 
   override async lag(group: string): Promise<number> {
@@ -87,11 +122,12 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
   }
 
   attach(connection: NatsConnection): void {
-    this.publisher.attach(new EventStore(connection, this.publisher))
+    this.publisher.attach(new EventStore(connection, this.publisher, this.#time))
   }
 
   forbidden(address: string, error: Error): void {
-    this.publisher.forbidden(address, error)
+    const isWaiting = waitingPattern(address) !== undefined
+    this.publisher.forbidden(isWaiting ? waitingAddress(patternInSubject(address)) : address, error)
   }
 
   /** The streams, over the current connection of the client. */
@@ -119,6 +155,9 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     headers.set(HEADER.id, idToHeader(head.id))
     if (key !== undefined) headers.set(HEADER.key, encodeURIComponent(key))
     const payload = bytesOf(packet)
-    return { ...head, payload, size: payload.length, headers }
+    const event = { ...head, payload, size: payload.length, headers }
+    if (head.due === undefined) return event
+    checkDue(head.due)
+    return { ...event, address: waitingAddress(head.address), waitsFor: head.address }
   }
 }

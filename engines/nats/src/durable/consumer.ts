@@ -27,6 +27,8 @@ const MOST_HELD = 32 * 1024 * 1024
 export interface ConsumerOptions extends HandlingOptions {
   /** Asks for the state of the group from time to time. */
   readonly rounds: Rounds
+  /** The consumer has started on a connection. */
+  started?(): void
   /** Default: the system's clock. */
   readonly clock?: Clock
 }
@@ -124,6 +126,11 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
    * @throws {OptionError} the stream or the consumer exists with other settings
    */
   async start(connection: NatsConnection): Promise<void> {
+    await this.#start(connection)
+    if (!this.#isStopped) this.#options.started?.()
+  }
+
+  async #start(connection: NatsConnection): Promise<void> {
     const { pattern, group, route } = this.#options
     const groups = this.#options.groups()
     const made = await groups.ensure(pattern, group, route.durable, this.#watch.standpoint)

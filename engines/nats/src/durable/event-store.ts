@@ -6,21 +6,33 @@ import type { Message } from '../driver.ts'
 import { mostOfHeaders, sizeOfHeaders } from '../words/headers.ts'
 import { type PubAck, readPubAck } from '../words/pub-ack.ts'
 import { adviceOnFull } from './full.ts'
+import { LATER_STREAM } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
+import { ServerTime } from './server-time.ts'
+import { timed } from './waiting.ts'
 
 /** Bytes of a message that are reserved for headers and subjects. */
 export const HEAD_ROOM = 4_096
 
 /** Another publisher is storing the same id at this moment: the next attempt finds that the event is a duplicate. */
 const IN_PROCESS = /duplicate message id is in process/i
+/** An event with this id waits for its time, or has come lately. */
+const IS_WAITING = 10_071
 
 /** Publishes events over one connection. */
 export class EventStore implements Store<StoredMessage> {
   readonly #connection: NatsConnection
   readonly #publisher: Publisher<StoredMessage>
+  readonly #time: ServerTime
   readonly #inbox: string
 
-  constructor(connection: NatsConnection, publisher: Publisher<StoredMessage>) {
+  /** @param time of the server, by which events with a time become due */
+  constructor(
+    connection: NatsConnection,
+    publisher: Publisher<StoredMessage>,
+    time: ServerTime = new ServerTime()
+  ) {
+    this.#time = time
     this.#connection = connection
     this.#publisher = publisher
     this.#inbox = connection.newStoreInbox()
@@ -38,7 +50,8 @@ export class EventStore implements Store<StoredMessage> {
   }
 
   append(event: StoredMessage, number: number): void {
-    const { address, payload, headers } = event
+    const { payload, waitsFor } = event
+    const { subject = event.address, headers } = waitsFor === undefined ? event : timed(event, this.#time)
     const { maxPayload } = this.#connection
     if (payload.length + mostOfHeaders(headers) > maxPayload) {
       const size = payload.length + sizeOfHeaders(headers)
@@ -49,7 +62,7 @@ export class EventStore implements Store<StoredMessage> {
     // that it is an event.
     // An event that is sent again keeps its token: a server that is slow may still confirm the first time.
     event.token ??= replyToken('event', number, newSecret(), undefined)
-    this.#connection.send(address, payload, this.#inbox + event.token, headers)
+    this.#connection.send(subject, payload, this.#inbox + event.token, headers)
   }
 
   #confirmed({ subject, data, headers }: Message): void {
@@ -62,7 +75,9 @@ export class EventStore implements Store<StoredMessage> {
     // A service that listens on the subject has answered the event. Only JetStream may confirm it.
     if (!isMissing && said === undefined) return
     if (said === undefined) this.#publisher.missing(number)
-    else if (said.error !== undefined) this.#failed(number, event.address, said.error)
+    else if (said.error?.err_code === IS_WAITING) this.#publisher.stored(number, undefined, true)
+    else if (said.error !== undefined) this.#failed(number, event.waitsFor ?? event.address, said.error)
+    else if (said.stream === LATER_STREAM) this.#publisher.stored(number, undefined, false)
     else this.#publisher.stored(number, String(said.seq), said.duplicate === true)
   }
 

@@ -8,6 +8,14 @@ export const DEAD = '_ELYSIA.DEAD'
 /** The stream of redriven dead letters. Their subjects are `_ELYSIA.AGAIN.<consumer>`. */
 export const AGAIN_STREAM = 'elysia-redriven'
 export const AGAIN = '_ELYSIA.AGAIN'
+/**
+ * The stream of events that wait for their time. Each waits at `_ELYSIA.LATER.<hash of its id>.<pattern>`. When its time
+ * has come, the server puts it to `_ELYSIA.DUE.<pattern>`, and tells that at `_ELYSIA.WAKE.<pattern>`.
+ */
+export const LATER_STREAM = 'elysia-later'
+export const LATER = '_ELYSIA.LATER'
+export const DUE = '_ELYSIA.DUE'
+export const WAKE = '_ELYSIA.WAKE'
 
 /** The headers that this library adds to those of the user. */
 export const HEADER = {
@@ -24,6 +32,16 @@ export const HEADER = {
   group: 'Elysia-Group',
   /** Of dead letters: the names of the parts that were too large to be kept. */
   leftOut: 'Elysia-Left-Out'
+} as const
+
+/** Headers with which NATS is told what to do with a message. */
+export const TOLD = {
+  schedule: 'Nats-Schedule',
+  target: 'Nats-Schedule-Target',
+  /** The number of the message that the subject has now; 0: it has none. */
+  expected: 'Nats-Expected-Last-Subject-Sequence',
+  rollup: 'Nats-Rollup',
+  ttl: 'Nats-TTL'
 } as const
 
 /** A consumer of a stream, by name. */
@@ -84,6 +102,11 @@ function nameOf(text: string): string {
 /** A hash of 128 bits. */
 function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}
+
+/** The subject at which an event waits for its time. */
+export function waitingSubject(address: string, id: string): string {
+  return `${LATER}.${hash(id)}.${address}`
 }
 
 /** @throws {OptionError} JetStream cannot store events of such a pattern */

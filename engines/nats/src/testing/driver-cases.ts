@@ -4,6 +4,7 @@ import { afterEach, describe, it } from 'node:test'
 import { headers as newHeaders } from '@nats-io/transport-node'
 import { Opened, type ServerForCases } from './cases-frame.ts'
 import { consumerCases } from './consumer-cases.ts'
+import { scheduleCases } from './schedule-cases.ts'
 import { streamCases } from './stream-cases.ts'
 
 export type { ServerForCases } from './cases-frame.ts'
@@ -12,6 +13,7 @@ export type { ServerForCases } from './cases-frame.ts'
 export function driverCases(title: string, open: () => Promise<ServerForCases>): void {
   streamCases(title, open)
   consumerCases(title, open)
+  scheduleCases(title, open)
   describe(`subjects of NATS over ${title}`, () => {
     const opened = new Opened(open)
     afterEach(opened.close)

@@ -1,10 +1,12 @@
 /** One stream of the server inside the process: its messages, their limits, and its consumers. */
 import { routeMatches } from '@elysia-microservices/transport/kit'
-import type { ConsumerConfig, ConsumerInfo, StoredMsg, StreamConfig, StreamInfo } from '@nats-io/jetstream'
+import type { ConsumerConfig, ConsumerInfo, StoredMsg, StreamConfig } from '@nats-io/jetstream'
 import { type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
-import type { Message } from '../driver.ts'
+import type { Message, StreamState } from '../driver.ts'
+import { TOLD } from '../durable/names.ts'
 import { sizeOfHeaders } from '../words/headers.ts'
 import { FakeConsumer } from './fake-consumer.ts'
+import { atItsEnd, atItsTime, deliveredHeaders, whyNoSchedule } from './fake-schedules.ts'
 import { type Confirmation, type FakeStreams, refusal } from './fake-streams.ts'
 
 const NANOSECONDS = 1_000_000
@@ -41,11 +43,13 @@ export class FakeStream {
   readonly #kept = new Map<number, KeptMessage>()
   readonly #ids = new Map<string, { readonly sequence: number; readonly at: number }>()
   #bytes = 0
+  /** Whether the stream was deleted. */
+  #isGone = false
 
   constructor(server: FakeStreams, config: Partial<StreamConfig>) {
     this.server = server
     this.created = server.newTime()
-    this.config = { ...DEFAULTS, ...config } as StreamConfig
+    this.config = { ...DEFAULTS, ...server.known(config) } as StreamConfig
   }
 
   /** The messages that are left, in order. */
@@ -65,14 +69,15 @@ export class FakeStream {
     return first ?? this.last + 1
   }
 
-  get info(): StreamInfo {
+  get info(): StreamState {
     const first_seq = this.last === 0 ? 0 : this.first
+    const ts = new Date(this.server.clock.now()).toISOString()
     const state = { messages: this.#kept.size, bytes: this.#bytes, first_seq, last_seq: this.last }
-    return { config: this.config, created: this.created, state } as unknown as StreamInfo
+    return { config: this.config, created: this.created, state, ts } as unknown as StreamState
   }
 
   /** Also counts the messages of each subject that matches. */
-  infoOn(subject: string | undefined): StreamInfo {
+  infoOn(subject: string | undefined): StreamState {
     const { state, ...others } = this.info
     if (subject === undefined) return this.info
     const subjects: Record<string, number> = {}
@@ -86,7 +91,7 @@ export class FakeStream {
   }
 
   update(change: Partial<StreamConfig>): void {
-    this.config = { ...this.config, ...change }
+    this.config = { ...this.config, ...this.server.known(change) }
   }
 
   stores(subject: string): boolean {
@@ -101,6 +106,11 @@ export class FakeStream {
     const known = this.#ids.get(id)
     if (known !== undefined && now - known.at < duplicate_window / NANOSECONDS)
       return { stream, seq: known.sequence, duplicate: true }
+    const last = headers?.get(TOLD.expected) ?? ''
+    if (last !== '' && Number(last) !== this.#lastAt(subject))
+      return failed(400, 10_071, `wrong last sequence: ${this.#lastAt(subject)}`)
+    const refused = whyNoSchedule(this.config, headers)
+    if (refused !== undefined) return failed(400, ...refused)
     const size = data.length + (headers === undefined ? 0 : sizeOfHeaders(headers))
     if (headers !== undefined && sizeOfHeaders(headers) > 65_535)
       return failed(400, 10_097, 'header size exceeds maximum allowed of 64k')
@@ -109,12 +119,36 @@ export class FakeStream {
     if (discard === 'new' && isFull()) return failed(503, 10_077, 'maximum bytes exceeded')
     while (this.#kept.size > 0 && isFull()) this.delete(this.#first)
     this.#makeRoomFor(subject)
+    if (headers?.get(TOLD.rollup) === 'sub')
+      for (const one of this.#kept.values()) if (one.subject === subject) this.delete(one.sequence)
     const sequence = ++this.last
     this.#kept.set(sequence, { sequence, subject, data, headers, storedAt: now })
     this.#bytes += size
     if (id !== '') this.#ids.set(id, { sequence, at: now })
     for (const consumer of this.consumers.values()) consumer.came(sequence, subject)
+    this.#watchTimes(sequence, { subject, data, headers })
     return { stream, seq: sequence }
+  }
+
+  /** The number of the last message of a subject; 0: it has none. */
+  #lastAt(subject: string): number {
+    return [...this.#kept.values()].findLast((one) => one.subject === subject)?.sequence ?? 0
+  }
+
+  #watchTimes(sequence: number, { subject, data, headers }: Message): void {
+    const { clock } = this.server
+    const take = () => !this.#isGone && this.#kept.has(sequence) && this.delete(sequence)
+    if (this.config.allow_msg_ttl === true) atItsEnd(clock, headers, take)
+    atItsTime(clock, headers, () => {
+      if (!take()) return
+      const target = headers?.get(TOLD.target) as string
+      const delivered = deliveredHeaders(headers, subject)
+      this.store({ subject: target, data, headers: delivered })
+      const { src, dest } = this.config.republish ?? {}
+      if (src === undefined || dest === undefined || !routeMatches(src, target)) return
+      const to = dest.replace('>', target.slice(src.indexOf('>')))
+      this.server.clients.send(to, { subject: to, data: new Uint8Array(0), headers: delivered })
+    })
   }
 
   #makeRoomFor(subject: string): void {
@@ -191,6 +225,7 @@ export class FakeStream {
   }
 
   end(): void {
+    this.#isGone = true
     for (const consumer of this.consumers.values()) consumer.end('Stream Deleted')
   }
 }

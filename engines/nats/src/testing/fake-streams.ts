@@ -29,12 +29,21 @@ export class FakeStreams {
   refuses: (asked: keyof JetStream, stream: string) => Error | undefined = () => undefined
   /** Why the server does not store a message; `undefined`: it does. */
   refusesMessage: (subject: string) => Confirmation | undefined = () => undefined
+  /** Whether messages may wait for their time, as from nats-server 2.12 on. */
+  hasSchedules = true
   readonly #all = new Map<string, FakeStream>()
   #made = 0
 
   constructor(clock: Clock, clients: Clients) {
     this.clock = clock
     this.clients = clients
+  }
+
+  /** The settings that the server knows: others are left out. */
+  known(config: Partial<StreamConfig>): Partial<StreamConfig> {
+    if (this.hasSchedules) return config
+    const { allow_msg_schedules: _, ...others } = config
+    return others
   }
 
   /** The time of the server as a text that differs each time. */

@@ -3,6 +3,7 @@ import { textOf, type Words } from '@elysia-microservices/engine'
 
 /** Either the confirmation that a message was stored, or an error. */
 export interface PubAck {
+  readonly stream?: string
   readonly seq?: number
   readonly duplicate?: boolean
   readonly error?: { readonly code: number; readonly err_code?: number; readonly description: string }
