@@ -57,6 +57,19 @@ const KEPT: Readonly<Record<string, string>> = {
 }
 
 describe('the entries of the packages', () => {
+  it('are found by compilers that do not read exports, as those of older Nest applications are set', () => {
+    for (const folder of packageFolders.values()) {
+      if (!/^(?:packages|engines)\//.test(folder)) continue
+      const { exports, types, typesVersions } = JSON.parse(read(`${folder}/package.json`))
+      const told = Object.entries<{ readonly types?: string }>(exports ?? {}).flatMap(([entry, one]) =>
+        one.types === undefined ? [] : [[entry.slice(2), [one.types]]]
+      )
+      const { '': [own] = [], ...others } = Object.fromEntries(told)
+      assert.equal(types, own, folder)
+      assert.deepEqual(typesVersions?.['*'] ?? {}, others, folder)
+    }
+  })
+
   it('that docs/versions.md lists are there', () => {
     assert.ok(forUsers.length > 20)
     assert.deepEqual(

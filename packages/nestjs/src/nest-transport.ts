@@ -42,26 +42,33 @@ export function fromNestForm({ transport, options }: NestForm, isNamed: boolean)
       'options.transport',
       `options.transport is Transport.${Transport[transport] ?? transport} of Nest, which has no counterpart here`
     )
-  return load(`@elysia-microservices/${name}`).fromNest(options, isNamed)
+  return load(`@elysia-microservices/${name}`, createRequire).fromNest(options, isNamed)
 }
 
 interface NestPackage {
   fromNest(options: object | undefined, isNamed: boolean): NestEnd
 }
 
-/** Loads a package at once, because Nest's classes are made at once. */
-function load(name: string): NestPackage {
+/**
+ * Loads a package at once, because Nest's classes are made at once.
+ * @param requireFrom makes the function that loads packages for a file
+ * @throws {OptionError} the package is missing, or is there and cannot be loaded
+ */
+export function load(name: string, requireFrom: (file: string) => (name: string) => unknown): NestPackage {
   let cause: unknown
   // Strict package managers show this package only its own dependencies, and the application those of its own.
   for (const from of [import.meta.url, join(process.cwd(), 'package.json')])
     try {
-      return createRequire(from)(name) as NestPackage
+      return requireFrom(from)(name) as NestPackage
     } catch (error) {
-      cause = error
+      cause = isMissing(cause) ? error : cause
     }
-  throw new OptionError(
-    'options.transport',
-    `options.transport needs the package ${name}, which cannot be loaded: npm install ${name}`,
-    cause
-  )
+  const what = isMissing(cause)
+    ? `which is not there: npm install ${name}`
+    : `which is there and cannot be loaded: ${(cause as Error).message}. Jest loads it with Node 24.9 or later`
+  throw new OptionError('options.transport', `options.transport needs the package ${name}, ${what}`, cause)
+}
+
+function isMissing(error: unknown): boolean {
+  return error === undefined || /MODULE_NOT_FOUND$/.test(String(Object(error).code))
 }

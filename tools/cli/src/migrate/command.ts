@@ -14,6 +14,7 @@ const CODE = /(?<!\.d)\.[cm]?[jt]s$/
 const SKIPPED = new Set(['node_modules', 'dist', 'lib', 'build', 'coverage'])
 /** Words without which a source has nothing to move. */
 const RELEVANT = /(?:create|connect|createNest)Microservice|@nestjs\/microservices/
+const CLIENTS = /ClientsModule|ClientProxyFactory|@Client\(/
 /** The packages of transports, by Nest's names. TCP is part of the package for Nest. */
 const ENGINES: ReadonlyMap<string, string> = new Map([
   ['REDIS', '@elysia-microservices/redis'],
@@ -28,6 +29,8 @@ interface Change {
   readonly name: string
   readonly text: string
   readonly edits: readonly Edit[]
+  /** Whether clients in it may be clients over TCP: it names no other transport, or names TCP. */
+  readonly hasTcpClients: boolean
 }
 
 /**
@@ -46,7 +49,9 @@ export function migrate(line: readonly string[], output: Output): number {
     const name = relative(folder, path).replaceAll(sep, '/')
     const result = moved(compiler, name, text)
     remarks.push(...result.remarks.map((one) => `${name}:${one.line}  ${one.text}`))
-    if (result.edits.length > 0) changes.push({ path, name, text, edits: result.edits })
+    const { edits, transports } = result
+    const hasTcpClients = CLIENTS.test(text) && (transports.length === 0 || transports.includes('TCP'))
+    if (edits.length > 0) changes.push({ path, name, text, edits, hasTcpClients })
     const manifest = manifestAbove(path, folder)
     if (manifest === undefined || result.edits.length + result.transports.length === 0) continue
     const known = uses.get(manifest) ?? new Set()
@@ -61,7 +66,7 @@ export function migrate(line: readonly string[], output: Output): number {
   if (write) for (const { path, text, edits } of changes) writeFileSync(path, edited(text, edits))
   for (const [manifest, packages] of uses)
     if (packages.has(OURS)) tellPackages(output, relative(folder, manifest), manifest, packages)
-  if (changes.some(({ text }) => /ClientsModule|ClientProxyFactory|@Client\(/.test(text)))
+  if (changes.some(({ hasTcpClients }) => hasTcpClients))
     output.error(
       "Over TCP, start moved services before moved clients, or give clients protocol: 'nest' beside host and port"
     )

@@ -1,7 +1,11 @@
 /** Tests the moves of sources in every form that applications have. */
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { migrate } from './command.ts'
 import { compilerOf } from './compiler.ts'
 import { type Edit, edited, unifiedDiff } from './edits.ts'
 import { moved } from './source.ts'
@@ -211,3 +215,32 @@ function patched(source: string, diff: readonly string[]): string {
   }
   return [...made, ...old.slice(at), ''].join('\n')
 }
+
+describe('the command', () => {
+  it('warns of the order of services and clients only where a client is one over TCP', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'migrate-'))
+    try {
+      for (const [transport, isWarned] of [
+        ['transport: Transport.RMQ', false],
+        ['transport: Transport.TCP', true],
+        ['', true]
+      ] as const) {
+        const text = `import { ClientsModule, Transport } from '@nestjs/microservices'\nClientsModule.register([{ ${transport} }])`
+        writeFileSync(join(folder, 'module.ts'), text)
+        const told: string[] = []
+        assert.equal(
+          migrate([folder], {
+            out() {},
+            error: (line) => void told.push(line),
+            isTerminal: false,
+            json: false
+          }),
+          0
+        )
+        assert.equal(told.join().includes('Over TCP'), isWarned, transport)
+      }
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
