@@ -66,7 +66,7 @@ describe('the log in PostgreSQL', () => {
     const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
     const known: string[] = []
     const take = async () => {
-      const { taken } = await tables.turn('p', 60_000, [], known, [{ id, most: 100 }], false)
+      const { taken } = await tables.turn('p', 60_000, [], known, [{ id, most: 100, back: 100 }], false)
       known.push(...taken.map(({ batch }) => batch))
       return idsOf(taken)
     }
@@ -103,7 +103,7 @@ describe('the log in PostgreSQL', () => {
     const fresh = await tables.join('fresh', 'e', null, false, { kind: 'new' })
     assert.deepEqual([all.skipped, fresh.skipped], [0, 1])
     await open.end('commit')
-    const wanted = [all, fresh].map(({ id }) => ({ id, most: 100 }))
+    const wanted = [all, fresh].map(({ id }) => ({ id, most: 100, back: 100 }))
     const { taken } = await tables.turn('p', 60_000, [], [], wanted, false)
     const byGroup = (group: number) => idsOf(taken.filter((row) => row.group === group)).sort()
     assert.deepEqual([byGroup(all.id), byGroup(fresh.id)], [['before', 'open'], ['open']])
@@ -115,7 +115,7 @@ describe('the log in PostgreSQL', () => {
     const event = { pattern: 'e', headers: undefined, body: '{}', due: undefined }
     const most = 2
     const take = async (owner: string) =>
-      idsOf((await tables.turn(owner, 60_000, [], [], [{ id, most }], false)).taken)
+      idsOf((await tables.turn(owner, 60_000, [], [], [{ id, most, back: most }], false)).taken)
     await tables.store([{ ...event, id: 'first', key: 'held' }], 1_000)
     assert.deepEqual(await take('other'), ['first'])
     const slow = await transaction(url, postgres({ sql }))
@@ -144,7 +144,7 @@ describe('the log in PostgreSQL', () => {
     await publish('quick')
     const known: string[] = []
     const take = async (most: number) => {
-      const { taken } = await tables.turn('p', 60_000, [], known, [{ id, most }], false)
+      const { taken } = await tables.turn('p', 60_000, [], known, [{ id, most, back: most }], false)
       known.push(...taken.map(({ batch }) => batch))
       return idsOf(taken)
     }
@@ -164,7 +164,7 @@ describe('the log in PostgreSQL', () => {
       ['a', 'b'].map((one) => ({ ...event, id: one })),
       1_000
     )
-    const wanted = [{ id, most: 100 }]
+    const wanted = [{ id, most: 100, back: 100 }]
     const first = await tables.turn('dead', 60_000, [], [], wanted, false)
     assert.deepEqual(idsOf(first.taken), ['a', 'b'])
     assert.deepEqual((await tables.turn('other', 60_000, [], [], wanted, false)).taken, [])
@@ -202,7 +202,7 @@ describe('the log in PostgreSQL', () => {
     assert.deepEqual(await tables.store([{ ...event, due: undefined }], 1_000), [
       { position: undefined, isDuplicate: true }
     ])
-    const wanted = [{ id, most: 100 }]
+    const wanted = [{ id, most: 100, back: 100 }]
     const { next, taken } = await tables.turn('p', 60_000, [], [], wanted, true)
     assert.ok(next !== null && next > 500_000 && next <= 600_000)
     assert.deepEqual(taken, [])
@@ -258,16 +258,16 @@ describe('the log in PostgreSQL', () => {
       ['a', 'b', 'c', 'd'].map((one) => ({ ...event, id: one })),
       1_000
     )
-    const first = await tables.turn('p', 60_000, [], [], [{ id, most: 3 }], false)
+    const first = await tables.turn('p', 60_000, [], [], [{ id, most: 3, back: 3 }], false)
     const [a, b, c] = first.taken as [TakenRow, TakenRow, TakenRow]
     const dead = { ...a, reason: 'no' }
     const back = { ...b, attempt: 0, lock: 'k', delay: 0 }
     const left = { ...c, attempt: 0, lock: 'k' }
     const settled = [{ batch: a.batch, left: [left], back: [back], dead: [dead], discarded: [], over: [] }]
     // The process hears nothing of this turn, which has taken two events.
-    const lost = await tables.turn('p', 60_000, settled, [a.batch], [{ id, most: 2 }], false)
+    const lost = await tables.turn('p', 60_000, settled, [a.batch], [{ id, most: 2, back: 2 }], false)
     assert.deepEqual(idsOf(lost.taken), ['b', 'd'])
-    const again = await tables.turn('p', 60_000, settled, [a.batch], [{ id, most: 9 }], false)
+    const again = await tables.turn('p', 60_000, settled, [a.batch], [{ id, most: 9, back: 9 }], false)
     assert.deepEqual(
       again.taken.map((row) => [row.id, row.attempt]),
       [

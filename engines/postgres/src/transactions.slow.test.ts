@@ -213,7 +213,7 @@ describe('an event that is being acknowledged', () => {
       ['a', 'b'].map((one) => ({ ...event, id: one })),
       1_000
     )
-    const wanted = [{ id, most: 100, claims: true as const }]
+    const wanted = [{ id, most: 100, back: 100, claims: true as const }]
     const known: string[] = []
     const { taken } = await tables.turn('first', 60_000, [], [], wanted, false)
     const client = new pg.Client(url)

@@ -61,10 +61,17 @@ export interface Settling {
   readonly over: readonly string[]
 }
 
+/** Events of one group as a turn returns them: each field of `TakenRow` that they differ in is a list. */
+type TakenBatch = Pick<TakenRow, 'group' | 'batch'> & {
+  readonly [Field in Exclude<keyof TakenRow, 'group' | 'batch' | 'vanished'>]: readonly TakenRow[Field][]
+}
+
 /** A group that has room in this process. */
 export interface Wanted {
   readonly id: number
   readonly most: number
+  /** Most events that come back. */
+  readonly back: number
   /** Its events are acknowledged in transactions. */
   readonly claims?: true
 }
@@ -90,13 +97,30 @@ export async function storeEvents(
   events: readonly NewEvent[],
   duplicateWindow: number
 ): Promise<Stored[]> {
-  const rows = await connection.query(
-    inSchema(
-      'select place, is_duplicate from "elysia_microservices".store_events($1::text::json, $2::text::integer) order by number',
-      schema
-    ),
-    [JSON.stringify(events), String(duplicateWindow)]
-  )
+  const [one] = events
+  const rows =
+    events.length === 1 && one?.due === undefined && one?.delay === undefined
+      ? await connection.query(
+          inSchema(
+            'select place, is_duplicate from "elysia_microservices".store_event($1::text, $2::text, $3::text, $4::text, $5::text, $6::text::integer)',
+            schema
+          ),
+          one && [
+            one.pattern,
+            one.id,
+            one.key ?? null,
+            one.headers ?? null,
+            one.body,
+            String(duplicateWindow)
+          ]
+        )
+      : await connection.query(
+          inSchema(
+            'select place, is_duplicate from "elysia_microservices".store_events($1::text::json, $2::text::integer) order by number',
+            schema
+          ),
+          [JSON.stringify(events), String(duplicateWindow)]
+        )
   return rows.map(({ place, is_duplicate }) => ({
     position: place === null ? undefined : String(place),
     isDuplicate: is_duplicate === true
@@ -126,6 +150,24 @@ export async function acknowledgeEvent(
     if (code === 'EM001' || errno === 'EM001') return false
     throw error
   }
+}
+
+function rowsOf(taken: TakenBatch): TakenRow[] {
+  const { group, batch, position, letter, attempt, published, pattern, id, key, headers, body } = taken
+  return position.map((place, at) => ({
+    group,
+    batch,
+    position: place,
+    letter: letter[at] as string,
+    attempt: attempt[at] as number,
+    published: published[at] as number,
+    pattern: pattern[at] as string,
+    id: id[at] as string,
+    key: key[at] as string | null,
+    headers: headers[at] as string | null,
+    body: body[at] as string,
+    ...(body[at] === null && { vanished: true as const })
+  }))
 }
 
 /** The tables of one schema. */
@@ -190,7 +232,8 @@ export class Tables {
       JSON.stringify(wanted),
       String(willSleep)
     )
-    return JSON.parse(String(row?.['turn'])) as Turn
+    const turn = JSON.parse(String(row?.['turn'])) as Omit<Turn, 'taken'> & { taken: TakenBatch[] }
+    return { ...turn, taken: turn.taken.flatMap(rowsOf) }
   }
 
   async figures(ids: readonly number[]): Promise<readonly GroupFigures[]> {

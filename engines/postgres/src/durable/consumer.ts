@@ -24,6 +24,10 @@ import { matcherOf, startOf } from './groups.ts'
 import type { Transactions } from './transactions.ts'
 import type { Taker, Turns } from './turns.ts'
 
+/** Milliseconds within which events that are taken in advance would be handled one after the other, and most of these. */
+const MOMENT = 20
+const MOST_AHEAD = 1_000
+
 /** Receives the events of one group for one pattern. */
 export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   readonly #init: ConsumerInit
@@ -138,13 +142,25 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   // ── events ───────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * As many events as begin at once: all others are better left to other processes. An ordered handler also gets events
-   * that wait for others of their key, because no other process may have these.
+   * As many events as begin at once, and those that end within a moment: all others are better left to other processes.
+   * Half of them come with each turn, and are handled while the next one is on its way. An ordered handler also gets
+   * events that wait for others of their key, because no other process may have these.
    */
   get room(): number {
     const { concurrency, ordered } = this.#init.route.durable
     const { room, held } = this.#worker
-    return ordered ? room : Math.min(room, concurrency - held.size)
+    if (ordered) return room
+    const ahead = this.isTransactional ? 0 : Math.min(MOST_AHEAD, this.#worker.endsWithin(MOMENT))
+    return Math.min(
+      concurrency + ahead - held.size,
+      Math.max(concurrency, Math.ceil((concurrency + ahead) / 2))
+    )
+  }
+
+  /** As many as begin at once: those that wait when an event ends its process count as begun. */
+  get mostBack(): number {
+    const { concurrency, ordered } = this.#init.route.durable
+    return ordered ? Math.max(0, this.room) : concurrency
   }
 
   deliver(event: TakenEvent): void {

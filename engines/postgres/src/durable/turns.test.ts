@@ -9,6 +9,7 @@ import type { Taker } from './turns.ts'
 class Hands implements Taker {
   readonly pattern = 'p'
   readonly isTransactional = false
+  readonly mostBack = 4
   readonly got: TakenEvent[] = []
   readonly gone: TakenEvent[] = []
   figures: unknown
@@ -58,8 +59,8 @@ describe('a turn', () => {
     await over.settled()
     const [asked, , resting] = over.tables.turns
     assert.deepEqual(asked?.wanted, [
-      { id: 2, most: 5 },
-      { id: 3, most: 2 }
+      { id: 2, most: 5, back: 4 },
+      { id: 3, most: 2, back: 4 }
     ])
     assert.equal(asked?.willSleep, false)
     assert.deepEqual([third.got.length, first.got.length, second.got.length], [1, 0, 1])
@@ -228,6 +229,85 @@ describe('a turn', () => {
   })
 })
 
+/** A handler that wants two events, and a turn that has brought them while the next one is under way. */
+async function withTwoUnderWay(isOrdered = false) {
+  const over = new OverTables()
+  const hands = new Hands(1, 2, isOrdered)
+  const begunAt: number[] = []
+  let answer: (turn: Partial<Turn>) => void = () => {}
+  const rows = ['1', '2'].map((position) => takenRow({ position, key: 'k' }))
+  over.tables.answers.push({ taken: rows }, new Promise<Partial<Turn>>((resolve) => (answer = resolve)))
+  hands.deliver = (event) => {
+    begunAt.push(over.tables.turns.length)
+    hands.got.push(event)
+  }
+  return { over, hands, begunAt, answer: (turn: Partial<Turn>) => answer(turn) }
+}
+
+describe('a turn that has brought all that was wanted', () => {
+  it('is followed by the next one, which works while handlers get its events', async () => {
+    const { over, hands, begunAt, answer } = await withTwoUnderWay()
+    over.turns.add(hands)
+    await over.settled()
+    assert.deepEqual(begunAt, [2, 2])
+    // What is on its way to the handler is no room.
+    assert.deepEqual(
+      over.tables.turns.map(({ wanted }) => wanted.map(({ most }) => most)),
+      [[2], []]
+    )
+    for (const event of hands.got) over.turns.settle(event, 'done')
+    answer({})
+    await over.settled()
+    assert.deepEqual(
+      over.written.map(({ batch, left }) => [batch, left]),
+      [['7', []]]
+    )
+  })
+
+  it('gives its events back if their handler has left meanwhile, and those that others have by now to nobody', async () => {
+    for (const hasLeft of [true, false]) {
+      const { over, hands, answer } = await withTwoUnderWay()
+      const leaving = over.tables.turn
+      over.tables.turn = (...given) => {
+        // The second turn is asked for, and the events of the first one are still on their way to the handler.
+        if (over.tables.turns.length === 1 && hasLeft) over.turns.remove(hands)
+        return leaving.apply(over.tables, given)
+      }
+      over.turns.add(hands)
+      await over.settled()
+      answer(hasLeft ? {} : { lost: ['7'] })
+      await over.settled()
+      assert.deepEqual([hands.got.length, hands.gone.length], hasLeft ? [0, 0] : [2, 2])
+      assert.deepEqual(
+        over.written.map(({ back }) => positions(back)),
+        hasLeft ? [['1', '2']] : []
+      )
+    }
+  })
+
+  it('gives an event back that would overtake one that was given back before it came', async () => {
+    const { over, hands, answer } = await withTwoUnderWay(true)
+    over.turns.add(hands)
+    await over.settled()
+    const [first] = hands.got as [TakenEvent]
+    const next = ['3', '4'].map((position) => takenRow({ batch: '8', position, key: 'k' }))
+    over.turns.settle(first, { delay: 0 })
+    answer({ taken: next })
+    await over.settled()
+    assert.deepEqual(
+      hands.got.map(({ position }) => position),
+      ['1', '2']
+    )
+    assert.deepEqual(
+      over.written.map(({ batch, back }) => [batch, positions(back)]),
+      [
+        ['7', ['1']],
+        ['8', ['3', '4']]
+      ]
+    )
+  })
+})
+
 describe('events of a process', () => {
   it('are its own for three quarters of ackWait from the begin of a turn that was answered', async () => {
     const over = new OverTables({ ackWait: 4_000, pollInterval: 100_000 })
@@ -260,6 +340,8 @@ describe('a process without work', () => {
     assert.ok(awake >= 6 && awake <= 8, String(awake))
     await over.clock.advance(10_000)
     assert.equal(over.tables.turns.length - awake, 10)
+    // With those that read figures and delete what is old: at most two in a second.
+    assert.ok(over.tables.turns.length + over.tables.askedFigures.length + over.tables.pruned - awake <= 20)
     assert.ok(over.tables.turns.slice(1).every(({ willSleep }) => willSleep))
   })
 

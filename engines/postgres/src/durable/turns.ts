@@ -12,9 +12,10 @@ import {
   systemClock
 } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
-import type { Settling, Turn } from '../connection/tables.ts'
+import type { Turn, Wanted } from '../connection/tables.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { type Batch, TakenEvent } from './event.ts'
+import { type Fate, lineOf, settlings } from './fates.ts'
 
 /** Milliseconds for which figures are read after they were asked for last, and between two readings. */
 const FIGURES_FOR = 120_000
@@ -40,15 +41,18 @@ export interface Taker {
   readonly isOrdered: boolean
   /** Its handler acknowledges events in transactions. */
   readonly isTransactional: boolean
-  /** Number of further events that it can begin now. */
+  /** Number of further events that it wants now. */
   readonly room: number
+  /** Most events that come back in one batch. */
+  readonly mostBack: number
   deliver(event: TakenEvent): void
   /** Other processes may have these events by now. */
   lost(events?: readonly TakenEvent[]): void
   setFigures(lag: number, isPaused: boolean): void
 }
 
-type Fate = 'done' | 'discarded' | { readonly delay: number } | { readonly reason: string }
+/** An event of a turn, and the handler that gets it. */
+type Fresh = readonly [Taker, TakenEvent]
 
 /** The turns of one service. */
 export class Turns {
@@ -62,6 +66,8 @@ export class Turns {
   /** The lines of events that were given back, of which the database does not know yet. */
   readonly #givenBack = new Set<string | undefined>()
   readonly #written: (() => void)[] = []
+  /** Events that a turn has brought, and no handler has yet. */
+  #fresh: readonly Fresh[] = []
   #connection: PostgresConnection | undefined
   #isRunning = false
   #isWoken = false
@@ -165,18 +171,23 @@ export class Turns {
     this.#givenBack.clear()
     const begun = this.#clock.now()
     try {
-      const turn = await this.#ask(connection, fates, mayRest)
+      const wanted = this.#wanted(mayRest)
+      const turn = await this.#ask(connection, fates, wanted, mayRest)
       // Only a failure of this statement makes the next one write them again.
       fates.length = 0
       for (const batch of this.#batches.values()) batch.leasedUntil = begun + this.#lease
       for (const resolve of written.splice(0)) resolve()
       this.#heard(turn, begun)
+      this.#empty = turn.taken.length === 0 ? this.#empty + 1 : 0
+      const isMore = isFull(turn, wanted)
+      if (!isMore) this.#deliver()
       await this.#lookAfter(connection)
       this.#isRunning = false
-      this.#empty = turn.taken.length === 0 ? this.#empty + 1 : 0
-      if (this.#isWoken || !mayRest) this.#soon()
+      if (isMore) this.#goOn()
+      else if (this.#isWoken || !mayRest) this.#soon()
       else this.#rest(turn.next)
     } catch (error) {
+      this.#deliver()
       for (const [event, fate] of fates) this.#remember(event, fate)
       this.#written.unshift(...written)
       this.#isRunning = false
@@ -189,20 +200,38 @@ export class Turns {
     }
   }
 
+  /** Asks for the next events, and lets the handlers run while the database looks for them. */
+  #goOn(): void {
+    void this.#turn()
+    nextTurn(() => this.#deliver())
+  }
+
+  #wanted(mayRest: boolean): Wanted[] {
+    const coming = new Map<Taker, number>()
+    for (const [taker] of this.#fresh) coming.set(taker, (coming.get(taker) ?? 0) + 1)
+    return (
+      [...this.#takers.values()]
+        .map((taker) => {
+          const { groupId, room, mostBack, isTransactional } = taker
+          return {
+            id: groupId,
+            most: Math.max(0, room - (coming.get(taker) ?? 0)),
+            back: mostBack,
+            ...(isTransactional && { claims: true as const })
+          }
+        })
+        .filter(({ most }) => most > 0 || mayRest)
+        // In one order in all processes, or two of them could wait for each other.
+        .sort((one, other) => one.id - other.id)
+    )
+  }
+
   #ask(
     connection: PostgresConnection,
     fates: readonly (readonly [TakenEvent, Fate])[],
+    wanted: readonly Wanted[],
     mayRest: boolean
   ): Promise<Turn> {
-    const wanted = [...this.#takers.values()]
-      .filter(({ room }) => room > 0 || mayRest)
-      .map(({ groupId, room, isTransactional }) => ({
-        id: groupId,
-        most: Math.max(0, room),
-        ...(isTransactional && { claims: true as const })
-      }))
-      // In one order in all processes, or two of them could wait for each other.
-      .sort((one, other) => one.id - other.id)
     const known = [...this.#batches.keys()]
     return connection.tables.turn(
       this.#process,
@@ -216,7 +245,7 @@ export class Turns {
 
   #heard({ lost, taken }: Turn, begun: number): void {
     for (const id of lost) this.#lose(id)
-    const fresh: (readonly [Taker, TakenEvent])[] = []
+    const fresh: Fresh[] = []
     for (const row of taken) {
       const taker = this.#takers.get(row.group)
       const batch = this.#batches.get(row.batch) ?? this.#newBatch(row.batch, begun)
@@ -227,11 +256,28 @@ export class Turns {
       else fresh.push([taker, event])
     }
     for (const [id, batch] of this.#batches) if (batch.left.size === 0) this.#batches.delete(id)
+    // Those of the turn before come first.
+    this.#deliver()
+    // Before the next turn writes what was given back, and forgets it.
+    this.#fresh = fresh.filter(([, event]) => !this.#isOvertaking(event))
+  }
+
+  /** Gives the events of the last turn to their handlers. */
+  #deliver(): void {
+    const fresh = this.#fresh
+    this.#fresh = []
     for (const [taker, event] of fresh) {
-      // Earlier ones were given back while the turn was on its way, or just now, and would be overtaken.
-      if (this.#givenBack.has(lineOf(event))) this.settle(event, { delay: 0 })
-      else taker.deliver(event)
+      if (event.batch.isLost || this.#isOvertaking(event)) continue
+      if (this.#takers.get(taker.groupId) === taker) taker.deliver(event)
+      else this.settle(event, { delay: 0 })
     }
+  }
+
+  /** Earlier events of its line were given back while it was on its way, or just now: so it is given back, too. */
+  #isOvertaking(event: TakenEvent): boolean {
+    const isOvertaking = this.#givenBack.has(lineOf(event))
+    if (isOvertaking) this.settle(event, { delay: 0 })
+    return isOvertaking
   }
 
   #newBatch(id: string, begun: number): Batch {
@@ -322,51 +368,9 @@ export class Turns {
   }
 }
 
-/** Events of one line are handled in order; `undefined`: the event keeps no order. */
-function lineOf({ row: { group }, lock }: TakenEvent): string | undefined {
-  return lock === null ? undefined : `${group} ${lock}`
-}
-
-/** The fates of events by their batches. */
-function settlings(fates: readonly (readonly [TakenEvent, Fate])[]): Settling[] {
-  const batches = new Map<Batch, { -readonly [Name in keyof Settling]: unknown[] }>()
-  for (const [event, fate] of fates) {
-    const { batch, row, attempt, begun, lock } = event
-    if (batch.isLost) continue
-    const one = batches.get(batch) ?? { batch: [], left: [], back: [], dead: [], discarded: [], over: [] }
-    batches.set(batch, one)
-    const { position, letter } = row
-    if (typeof fate === 'object' && 'delay' in fate)
-      one.back.push({ position, letter, attempt: begun, lock, delay: fate.delay })
-    else if (letter !== '0') one.over.push(letter)
-    if (fate === 'discarded') one.discarded.push({ position, letter })
-    if (typeof fate === 'object' && 'reason' in fate) {
-      const { pattern, published, id, key, headers, body } = row
-      one.dead.push({
-        position,
-        letter,
-        pattern,
-        published,
-        id,
-        key,
-        headers,
-        body,
-        reason: fate.reason,
-        attempt
-      })
-    }
-  }
-  return [...batches].map(([batch, { back, dead, discarded, over }]) => ({
-    batch: batch.id,
-    left: [...batch.left].map(({ row: { position, letter }, begun, lock }) => ({
-      position,
-      letter,
-      attempt: begun,
-      lock
-    })),
-    back: back as Settling['back'],
-    dead: dead as Settling['dead'],
-    discarded: discarded as Settling['discarded'],
-    over: over as Settling['over']
-  }))
+/** Whether a group has as many events as were wanted of it, so that there are more. */
+function isFull({ taken }: Turn, wanted: readonly Wanted[]): boolean {
+  const counts = new Map<number, number>()
+  for (const { group } of taken) counts.set(group, (counts.get(group) ?? 0) + 1)
+  return wanted.some(({ id, most }) => most > 1 && counts.get(id) === most)
 }

@@ -138,6 +138,11 @@ export class DurableWorker<Event extends HeldEvent> {
     return concurrency * (this.#meanTime < QUICK ? 2 : 1) - (this.#held.size - pausing)
   }
 
+  /** How many events end within this time, one after the other, if each takes as long as the last ones did. */
+  endsWithin(milliseconds: number): number {
+    return Math.floor(milliseconds / Math.max(0, this.#meanTime))
+  }
+
   /** Whether an ordered event with this key is here, so that a further one would wait for it. */
   holdsKey(key: string | undefined): boolean {
     return key !== undefined && this.#lines.has(key)

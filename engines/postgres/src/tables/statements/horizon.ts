@@ -1,11 +1,14 @@
 /** The horizon of the log: positions are not in the order of commits, and no event is passed over. */
+import { PINNED } from './pinned.ts'
+
 export const HORIZON = `
 -- Moves the horizon. Positions are not in the order of commits: an event with a low position may appear after events
 -- with higher ones. So positions without an event are written down as holes, and looked after until their transactions
 -- have ended. Every transaction has its number before its positions, so that all positions seen here belong to
 -- transactions with lower numbers than this one, if it gets its number after it has seen them: it must not have one yet.
 -- Returns whether there may be more; waits for others that move it only if it is told to.
-create function "elysia_microservices".advance(waits boolean default false) returns boolean language plpgsql as $$
+create function "elysia_microservices".advance(waits boolean default false) returns boolean language plpgsql
+${PINNED} as $$
 declare
   old bigint;
   last bigint;
@@ -46,8 +49,10 @@ begin
     select position, pattern from "elysia_microservices".event where position > old and position <= top
   ), holes as (
     insert into "elysia_microservices".hole (position, before)
-      select p, mine from generate_series(old + 1, top) as p
-      where not exists (select from present where present.position = p)
+      select generate_series(position_before + 1, position - 1), mine from (
+        select position, lag(position, 1, old) over (order by position) as position_before
+        from (select position from present union all select top + 1) as p
+      ) as steps where position > position_before + 1
   ), moved as (
     update "elysia_microservices".whole set horizon = top
   )

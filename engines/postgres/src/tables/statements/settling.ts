@@ -114,10 +114,12 @@ begin
     with gone as (delete from "elysia_microservices".batch where id = b.id returning *)
     insert into "elysia_microservices".pending (grp, position, letter, attempt, due, key)
       select gone.grp, u.position, u.letter,
-        u.attempt - case when have_begun or (grp.ordered and u.key = any (keys[1:n - 1])) then 0 else 1 end,
+        u.attempt - case when have_begun or (grp.ordered and u.key is not null and u.nth > 1) then 0 else 1 end,
         '-infinity', u.key
-      from gone join "elysia_microservices".grp on grp.id = gone.grp,
-        unnest(positions, letters, attempts, keys) with ordinality as u (position, letter, attempt, key, n)
+      from gone join "elysia_microservices".grp on grp.id = gone.grp, lateral (
+        select p as position, l as letter, a as attempt, k as key, row_number() over (partition by k order by n) as nth
+        from unnest(positions, letters, attempts, keys) with ordinality as u (p, l, a, k, n)
+      ) as u
       on conflict do nothing;
   end loop;
 end

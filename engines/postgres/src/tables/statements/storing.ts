@@ -1,4 +1,6 @@
 /** Storing events, at once or when they are due, and deleting old ones. */
+import { PINNED } from './pinned.ts'
+
 export const STORING = `
 -- Wakes processes, if one sleeps: commits that notify wait for one another.
 create function "elysia_microservices".wake_handlers() returns void language plpgsql as $$
@@ -15,60 +17,92 @@ returns table (number integer, place text, is_duplicate boolean) language plpgsq
 #variable_conflict use_column
 declare
   one record;
-  at bigint;
-  began timestamptz;
+  stored record;
 begin
   -- Transactions that publish the same key wait here for one another until they end, so that positions of one key are in
   -- the order of commits. The locks are taken in one order by all.
   perform pg_advisory_xact_lock(lock) from (
-    select distinct hashtextextended('elysia_microservices.event ' || (e ->> 'key'), 0) as lock
-    from json_array_elements(events) as e where e ->> 'key' is not null order by 1
+    select distinct hashtextextended('elysia_microservices.event ' || key, 0) as lock
+    from json_to_recordset(events) as e (key text) where key is not null order by 1
   ) as locks;
   -- The transaction has its number before the first event has its position: see advance().
   perform pg_current_xact_id();
-  began := clock_timestamp();
   for one in
-    select n, e ->> 'pattern' as pattern, e ->> 'id' as id, e ->> 'key' as key, e ->> 'headers' as headers,
-      e ->> 'body' as body,
+    select n, e.pattern, e.id, e.key, e.headers, e.body,
       -- The clock here decides, because those of publishers differ. JavaScript has no later time than the last one.
-      case when e ->> 'delay' is null then to_timestamp((e ->> 'due')::double precision / 1000) else
-        least(clock_timestamp() + (e ->> 'delay')::double precision * interval '1 millisecond', to_timestamp(8.64e12))
-      end as due
-    from json_array_elements(events) with ordinality as list (e, n) order by n
+      case when e.delay is null then to_timestamp(e.due / 1000)
+        else least(clock_timestamp() + e.delay * interval '1 millisecond', to_timestamp(8.64e12)) end as due
+    from rows from (json_to_recordset(events) as (pattern text, id text, key text, headers text, body text,
+      due double precision, delay double precision)) with ordinality as e (pattern, id, key, headers, body, due, delay, n)
+    order by n
   loop
     number := one.n;
-    is_duplicate := true;
-    select position into at from "elysia_microservices".recent
-      where pattern = one.pattern and id = one.id
-        and published > clock_timestamp() - duplicate_window * interval '1 millisecond';
-    if found then
-      place := at::text;
-    elsif exists (select from "elysia_microservices".later where pattern = one.pattern and id = one.id) then
-      place := null;
-    elsif one.due > began then
-      place := null;
-      insert into "elysia_microservices".later (pattern, id, due, key, headers, body)
-        values (one.pattern, one.id, one.due, one.key, one.headers, one.body) on conflict do nothing;
-      is_duplicate := not found;
-    else
-      at := nextval('"elysia_microservices".event_position');
-      insert into "elysia_microservices".recent as r (pattern, id, position, published)
-        values (one.pattern, one.id, at, clock_timestamp())
-        on conflict (pattern, id) do update set position = at, published = excluded.published
-        where r.published <= clock_timestamp() - duplicate_window * interval '1 millisecond';
-      is_duplicate := not found;
-      if is_duplicate then
-        -- Another transaction was first, and has been committed meanwhile.
-        select position into at from "elysia_microservices".recent where pattern = one.pattern and id = one.id;
-      else
-        insert into "elysia_microservices".event (position, pattern, id, key, headers, body)
-          values (at, one.pattern, one.id, one.key, one.headers, one.body);
-      end if;
-      place := at::text;
-    end if;
+    stored := "elysia_microservices".store_one(one.pattern, one.id, one.key, one.headers, one.body, one.due,
+      duplicate_window);
+    place := stored.place;
+    is_duplicate := stored.is_duplicate;
     return next;
   end loop;
   perform "elysia_microservices".wake_handlers();
+end
+$$;
+
+-- Stores one event at once in the caller's transaction: the same in fewer steps.
+create function "elysia_microservices".store_event(pattern text, id text, key text, headers text, body text,
+  duplicate_window integer, out place text, out is_duplicate boolean) language plpgsql as $$
+declare
+  stored record;
+  -- An expression costs less than a statement.
+  transaction xid8;
+begin
+  if key is not null then
+    perform pg_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || key, 0));
+  end if;
+  transaction := pg_current_xact_id();
+  stored := "elysia_microservices".store_one(pattern, id, key, headers, body, null, duplicate_window);
+  place := stored.place;
+  is_duplicate := stored.is_duplicate;
+  if exists (select from "elysia_microservices".process where asleep) then
+    perform pg_notify('elysia_microservices_events', '');
+  end if;
+end
+$$;
+
+-- Stores one event in a transaction that has its number, and the lock of the key. Default of 'due': at once.
+create function "elysia_microservices".store_one(of_pattern text, of_id text, key text, headers text, body text,
+  due timestamptz, duplicate_window integer, out place text, out is_duplicate boolean) language plpgsql as $$
+declare
+  at bigint;
+  is_future boolean := coalesce(due > clock_timestamp(), false);
+begin
+  is_duplicate := false;
+  if not is_future then
+    insert into "elysia_microservices".recent as r (pattern, id, position, published)
+      select of_pattern, of_id, nextval('"elysia_microservices".event_position'), clock_timestamp()
+        where not exists (select from "elysia_microservices".later as l where l.pattern = of_pattern and l.id = of_id)
+      on conflict (pattern, id) do update set position = excluded.position, published = excluded.published
+        where r.published <= clock_timestamp() - duplicate_window * interval '1 millisecond'
+      returning r.position into at;
+    if at is not null then
+      insert into "elysia_microservices".event (position, pattern, id, key, headers, body)
+        values (at, of_pattern, of_id, key, headers, body);
+      place := at::text;
+      return;
+    end if;
+  end if;
+  -- It waits for its time, or was published; another transaction may have been first, and committed meanwhile.
+  if not exists (select from "elysia_microservices".later as l where l.pattern = of_pattern and l.id = of_id) then
+    select position into at from "elysia_microservices".recent as r where r.pattern = of_pattern and r.id = of_id
+      and (not is_future or r.published > clock_timestamp() - duplicate_window * interval '1 millisecond');
+    place := at::text;
+    if is_future and at is null then
+      insert into "elysia_microservices".later (pattern, id, due, key, headers, body)
+        values (of_pattern, of_id, due, key, headers, body) on conflict do nothing;
+      is_duplicate := not found;
+      return;
+    end if;
+  end if;
+  is_duplicate := true;
 end
 $$;
 
@@ -104,17 +138,20 @@ begin
 end
 $$;
 
--- Deletes what is too old, at most 500 events. Returns whether there may be more.
+-- Deletes what is too old, at most 500 events and 500 ids. Returns whether there may be more.
 create function "elysia_microservices".prune_events(max_age bigint, duplicate_window integer)
-returns boolean language plpgsql as $$
+returns boolean language plpgsql
+${PINNED} as $$
 declare
   upto bigint;
+  ids integer;
   count integer := 0;
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.prune', 0)) then return false; end if;
   delete from "elysia_microservices".recent where (pattern, id) in (
     select pattern, id from "elysia_microservices".recent
       where published <= clock_timestamp() - duplicate_window * interval '1 millisecond' order by published limit 500);
+  get diagnostics ids = row_count;
   if max_age > 0 then
     select max(position) into upto from (
       select position, published from "elysia_microservices".event
@@ -127,7 +164,7 @@ begin
       delete from "elysia_microservices".late where position <= upto;
     end if;
   end if;
-  return count >= 500;
+  return greatest(ids, count) >= 500;
 end
 $$;
 `

@@ -1,15 +1,20 @@
 /** Taking events of a group for a process. */
+import { PINNED } from './pinned.ts'
+
 export const TAKING = `
--- Takes events of one group for a process.
+-- Takes events of one group for a process: at most 'most', as many bytes as told, and at least one; at most
+-- 'back' of those that come back, and then no more in all: they may have ended their process, and the others of a batch that ends
+-- with its process count as begun. Returns one batch, column by column, or null.
 create function "elysia_microservices".take_events(
-  group_id integer, most integer, owner text, with_claims boolean
-) returns setof json language plpgsql as $$
+  group_id integer, most integer, back integer, most_bytes bigint, owner text, with_claims boolean
+) returns json language plpgsql ${PINNED} as $$
 #variable_conflict use_column
 declare
   g "elysia_microservices".grp;
   h bigint;
   one record;
   room integer := most;
+  bytes bigint := most_bytes;
   busy text[] := '{}';
   positions bigint[] := '{}';
   letters bigint[] := '{}';
@@ -21,14 +26,12 @@ declare
   lates integer := 0;
   waiting integer := 0;
   batch_id bigint;
-  at integer;
   passing integer := 0;
   most_rows integer;
-  rows_read integer := 0;
 begin
   -- Processes of a group take one after the other.
   select * into g from "elysia_microservices".grp where id = group_id for update;
-  if not found or g.paused or most <= 0 then return; end if;
+  if not found or g.paused or most <= 0 then return null; end if;
   select horizon into h from "elysia_microservices".whole;
   if g.ordered then
     select coalesce(array_agg(k), '{}') into busy
@@ -38,18 +41,23 @@ begin
 
   -- First those that come back.
   for one in
-    select position, letter, attempt, key from "elysia_microservices".pending
-      where grp = g.id and due <= clock_timestamp() and (key is null or key <> all (busy))
-      order by due, position, letter limit room
+    select p.position, p.letter, p.attempt, p.key, coalesce(case when p.letter = 0
+        then (select octet_length(body) from "elysia_microservices".event where position = p.position)
+        else (select octet_length(body) from "elysia_microservices".letter where place = p.letter) end, 0) as size
+      from "elysia_microservices".pending as p
+      where p.grp = g.id and p.due <= clock_timestamp() and (p.key is null or p.key <> all (busy))
+      order by p.due, p.position, p.letter limit least(most, back)
   loop
+    exit when bytes <= 0;
     delete from "elysia_microservices".pending
       where grp = g.id and position = one.position and letter = one.letter;
+    bytes := bytes - one.size;
     positions := positions || one.position;
     letters := letters || one.letter;
     attempts := attempts || one.attempt;
     keys := array_append(keys, one.key);
   end loop;
-  room := most - coalesce(array_length(positions, 1), 0);
+  if cardinality(positions) > 0 then room := least(most, back) - cardinality(positions); end if;
 
   if g.ordered then
     select coalesce(array_agg(distinct key), '{}') || busy, count(*) into busy, waiting
@@ -60,7 +68,7 @@ begin
   select max(l.number) into latest from "elysia_microservices".late as l;
   for one in
     select * from (
-      (select l.number, e.position, e.key from "elysia_microservices".late as l
+      (select l.number, e.position, e.key, octet_length(e.body) as size from "elysia_microservices".late as l
         join "elysia_microservices".event as e on e.position = l.position
         where l.number > g.late and l.number <= latest and l.position <= g.cursor
           and case when g.matcher is null then e.pattern = g.pattern else e.pattern ~ g.matcher end
@@ -68,7 +76,7 @@ begin
     ) as lates
   loop
     lates := lates + 1;
-    if room <= 0 or waiting >= 2000 then
+    if room <= 0 or bytes <= 0 or waiting >= 2000 then
       lates := most + 64;
       exit;
     end if;
@@ -80,6 +88,7 @@ begin
       continue;
     end if;
     room := room - 1;
+    bytes := bytes - one.size;
     positions := positions || one.position;
     letters := letters || 0::bigint;
     attempts := attempts || 0;
@@ -88,78 +97,101 @@ begin
   -- There are no more that were found late.
   if lates < most + 64 then number := latest; end if;
   -- Those that are left of the late ones come before what the log has of their keys.
-  if room > 0 and waiting < 2000 and lates < most + 64 then
+  if room > 0 and bytes > 0 and waiting < 2000 and lates < most + 64 then
     most_rows := room + case when g.ordered then 64 else 0 end;
-    for one in
-      select e.position, e.key from "elysia_microservices".event as e
-        where e.position > g.cursor and e.position <= h
-          and case when g.matcher is null then e.pattern = g.pattern else e.pattern ~ g.matcher end
-          and not exists (select from "elysia_microservices".hole where hole.position = e.position)
+    with log as (
+      (select position, key, body from "elysia_microservices".event
+        where g.matcher is null and pattern = g.pattern and position > g.cursor and position <= h
+        order by position limit most_rows)
+      union all
+      (select position, key, body from "elysia_microservices".event
+        where g.matcher is not null and pattern ~ g.matcher and position > g.cursor and position <= h
+        order by position limit most_rows)
+    ), numbered as (
+      -- What was taken, put off and read before each.
+      select position, key, is_busy, count(*) filter (where not is_busy) over before as taken_before,
+        count(*) filter (where is_busy) over before as busy_before,
+        coalesce(sum(size) filter (where not is_busy) over before, 0) as bytes_before
+      from (
+        select e.position, e.key, octet_length(e.body) as size,
+          g.ordered and e.key is not null and e.key = any (busy) as is_busy
+        from log as e
+        where not exists (select from "elysia_microservices".hole where hole.position = e.position)
           -- Found since: the next take has them, behind the cursor.
           and not exists (select from "elysia_microservices".late as l
             where l.position = e.position and l.number > coalesce(latest, 0))
-        order by e.position limit most_rows
-    loop
-      rows_read := rows_read + 1;
-      if room <= 0 or waiting >= 2000 then
-        rows_read := most_rows;
-        exit;
-      end if;
-      passed := one.position;
-      passing := passing + 1;
-      if g.ordered and one.key is not null and one.key = any (busy) then
-        insert into "elysia_microservices".pending values (g.id, one.position, 0, 0, '-infinity', one.key);
-        waiting := waiting + 1;
-        continue;
-      end if;
-      room := room - 1;
-      positions := positions || one.position;
-      letters := letters || 0::bigint;
-      attempts := attempts || 0;
-      keys := array_append(keys, one.key);
-    end loop;
-    -- There is nothing more up to the horizon.
-    if rows_read < most_rows then passed := h; end if;
+      ) as e
+      window before as (order by position rows between unbounded preceding and 1 preceding)
+    ), fit as (
+      select * from numbered where taken_before < room and bytes_before < bytes and waiting + busy_before < 2000
+    ), put as (
+      insert into "elysia_microservices".pending
+        select g.id, position, 0, 0, '-infinity', key from fit where is_busy
+    )
+    select (select count(*) from log) as seen, (select max(position) from log) as last,
+        (select count(*) from numbered) as known, count(*) as count, max(position) as passed,
+        array_agg(position order by position) filter (where not is_busy) as positions,
+        array_agg(key order by position) filter (where not is_busy) as keys
+      into one from fit;
+    passing := passing + one.count;
+    passed := case
+      when one.count < one.known then one.passed
+      when one.seen < most_rows then h
+      else one.last end;
+    positions := positions || one.positions;
+    keys := keys || one.keys;
+    letters := letters || array_fill(0::bigint, array[coalesce(cardinality(one.positions), 0)]);
+    attempts := attempts || array_fill(0, array[coalesce(cardinality(one.positions), 0)]);
   end if;
   if passing > 0 or passed > g.cursor or number > g.late then
     update "elysia_microservices".grp set cursor = greatest(cursor, coalesce(passed, cursor)),
       late = greatest(late, coalesce(number, late)), taken = grp.taken + passing where id = g.id;
   end if;
-  if array_length(positions, 1) is null then return; end if;
+  if cardinality(positions) = 0 then return null; end if;
 
   insert into "elysia_microservices".batch (grp, process, positions, letters, attempts, keys, claimed)
-    values (g.id, owner, positions, letters, array(
-      -- Those that wait for others of their key have not begun.
-      select a + case when g.ordered and k = any (keys[1:n - 1]) then 0 else 1 end
-      from unnest(attempts, keys) with ordinality as u (a, k, n) order by n
-    ), keys, with_claims) returning id into batch_id;
+    values (g.id, owner, positions, letters, case when g.ordered then "elysia_microservices".begun(attempts, keys)
+      else array(select a + 1 from unnest(attempts) as a) end, keys, with_claims) returning id into batch_id;
   if with_claims then
     insert into "elysia_microservices".claim (batch, position, letter)
       select batch_id, p, l from unnest(positions, letters) as u (p, l);
   end if;
-  for at in 1 .. array_length(positions, 1) loop
-    return query select "elysia_microservices".show_event(g.id, batch_id, positions[at], letters[at], attempts[at] + 1);
-  end loop;
+  return "elysia_microservices".show_events(g.id, batch_id, positions, letters, attempts);
 end
 $$;
 
-create function "elysia_microservices".show_event(
-  group_id integer, batch_id bigint, at bigint, letter_place bigint, attempt integer
-) returns json language sql as $$
-  select json_build_object('group', group_id, 'batch', batch_id::text, 'position', at::text, 'letter', letter_place::text,
-    'attempt', attempt, 'published', extract(epoch from published) * 1000, 'pattern', pattern, 'id', id, 'key', key,
-    'headers', headers, 'body', body)
+-- The runs that have begun when a batch of an ordered group is taken: those that wait for others of their key have not.
+create function "elysia_microservices".begun(attempts integer[], keys text[]) returns integer[] language sql immutable as $$
+  select array_agg(case when k is not null and nth > 1 then a else a + 1 end order by n) from (
+    select a, k, n, row_number() over (partition by k order by n) as nth
+    from unnest(attempts, keys) with ordinality as u (a, k, n)
+  ) as numbered
+$$;
+
+-- Events of a batch, column by column.
+create function "elysia_microservices".show_events(
+  group_id integer, batch_id bigint, positions bigint[], letters bigint[], attempts integer[]
+) returns json language plpgsql stable ${PINNED} as $$
+#variable_conflict use_column
+begin
+  return (select json_build_object('group', group_id, 'batch', batch_id::text, 'position', array_agg(position::text),
+    'letter', array_agg(letter::text), 'attempt', array_agg(attempt + 1),
+    'published', array_agg(date_part('epoch', published) * 1000), 'pattern', array_agg(pattern), 'id', array_agg(id),
+    -- Without a body: the log has deleted it meanwhile.
+    'key', array_agg(key), 'headers', array_agg(headers), 'body', array_agg(body))
   from (
-    select published, pattern, id, key, headers, body from "elysia_microservices".event
-      where letter_place = 0 and position = at
-    union all
-    select published, pattern, id, key, headers, body from "elysia_microservices".letter
-      where letter_place <> 0 and place = letter_place
-  ) as e
-  -- The log may have deleted it meanwhile.
-  union all
-  select json_build_object('group', group_id, 'batch', batch_id::text, 'position', at::text,
-    'letter', letter_place::text, 'attempt', attempt, 'vanished', true)
-  where letter_place = 0 and not exists (select from "elysia_microservices".event where position = at)
+    select u.position, u.letter, u.attempt, e.published, e.pattern, e.id, e.key, e.headers, e.body
+    from unnest(positions, letters, attempts) with ordinality as u (position, letter, attempt, n)
+    left join lateral (
+      select published, pattern, id, key, headers, body from "elysia_microservices".event
+        where u.letter = 0 and position = u.position
+      union all
+      select published, pattern, id, key, headers, body from "elysia_microservices".letter
+        where u.letter <> 0 and place = u.letter
+    ) as e on true
+    where u.letter = 0 or e.body is not null
+    order by u.n
+  ) as shown);
+end
 $$;
 `

@@ -10,6 +10,8 @@ declare
   taken json;
   dead text;
   next timestamptz;
+  -- One answer has at most these bytes of events, if none is larger than its part.
+  most_bytes bigint := 16 * 1024 * 1024 / greatest(1, json_array_length(wanted));
 begin
   perform "elysia_microservices".advance();
   perform "elysia_microservices".fire(500);
@@ -29,10 +31,10 @@ begin
   -- A turn whose answer was lost has taken these: they have not begun.
   perform "elysia_microservices".free_batches(array(select id from "elysia_microservices".batch where process = owner
     and id <> all (array(select value::bigint from json_array_elements_text(known)))), false);
-  select json_agg(event) into taken
-    from json_to_recordset(wanted) as w (id integer, most integer, claims boolean),
-      lateral "elysia_microservices".take_events(w.id, w.most, owner, w.claims is true) as event
-    where "elysia_microservices".has_more(w.id);
+  select json_agg(batch) into taken
+    from json_to_recordset(wanted) as w (id integer, most integer, back integer, claims boolean),
+      lateral "elysia_microservices".take_events(w.id, w.most, w.back, most_bytes, owner, w.claims is true) as batch
+    where "elysia_microservices".has_more(w.id) and batch is not null;
   if will_sleep then
     select least((select min(due) from "elysia_microservices".later), (
       select min(due) from json_to_recordset(wanted) as w (id integer), lateral (
