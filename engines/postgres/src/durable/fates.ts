@@ -1,8 +1,8 @@
-/** What becomes of events, as a turn writes it. */
+/** The fates of events, as a turn writes them. */
 import type { Settling } from '../connection/tables.ts'
 import type { Batch, TakenEvent } from './event.ts'
 
-/** What becomes of an event. */
+/** How the life of an event in this process has ended. */
 export type Fate = 'done' | 'discarded' | { readonly delay: number } | { readonly reason: string }
 
 /** Events of one line are handled in order; `undefined`: the event keeps no order. */

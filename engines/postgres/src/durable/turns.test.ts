@@ -250,7 +250,7 @@ describe('a turn that has brought all that was wanted', () => {
     over.turns.add(hands)
     await over.settled()
     assert.deepEqual(begunAt, [2, 2])
-    // What is on its way to the handler is no room.
+    // Events on their way to the handler take its room.
     assert.deepEqual(
       over.tables.turns.map(({ wanted }) => wanted.map(({ most }) => most)),
       [[2], []]

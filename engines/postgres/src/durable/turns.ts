@@ -256,7 +256,7 @@ export class Turns {
       else fresh.push([taker, event])
     }
     for (const [id, batch] of this.#batches) if (batch.left.size === 0) this.#batches.delete(id)
-    // Those of the turn before come first.
+    // Events of the turn before come first.
     this.#deliver()
     // Before the next turn writes what was given back, and forgets it.
     this.#fresh = fresh.filter(([, event]) => !this.#isOvertaking(event))
