@@ -143,6 +143,7 @@ const FORMS: readonly (readonly [Transport, object])[] = [
       socketOptions: { heartbeatIntervalInSeconds: 60, reconnectTimeInSeconds: 5 }
     }
   ],
+  [Transport.RMQ, { queue: '', exchange: 'events', exchangeType: 'fanout' }],
   [
     Transport.MQTT,
     {
@@ -191,8 +192,8 @@ describe("options in Nest's own form", () => {
 
   it('that have no counterpart are refused, with what to do', () => {
     for (const [transport, options, sentence] of [
-      [Transport.RMQ, { queue: '', exchangeType: 'fanout' }, /events: 'every-process'/],
-      [Transport.RMQ, { exchangeType: 'fanout' }, /topic exchange/],
+      [Transport.RMQ, { queue: '' }, /needs options.nest.exchange/],
+      [Transport.RMQ, { queue: 'q', exchange: 'e', exchangeType: 'direct' }, /'topic' or 'fanout'/],
       [Transport.KAFKA, { subscribe: { fromBeginning: true } }, /start: 'all'/],
       [Transport.KAFKA, { serializer: {} }, /pipes and interceptors/],
       [Transport.NATS, { userCreds: 'x' }, /credsAuthenticator/],

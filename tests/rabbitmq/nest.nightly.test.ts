@@ -5,6 +5,7 @@
 import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { type RabbitmqNestOptions, rabbitmq } from '@elysia-microservices/rabbitmq'
 import { freePort, isMissing, Log, until, Values } from '@elysia-microservices/test-support'
 import { Controller, Module } from '@nestjs/common'
@@ -89,10 +90,15 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
       await driver.close()
     })
 
-    async function startNest(options: Options): Promise<() => Promise<void>> {
-      const app = await NestFactory.createMicroservice<MicroserviceOptions>(OrdersModule, {
+    async function startNest(given: Options, isOurs = false): Promise<() => Promise<void>> {
+      const options: RmqOptions = {
         transport: Transport.RMQ,
-        options: { urls: [server.url], ...options },
+        options: { urls: [server.url], ...given }
+      }
+      const app = await NestFactory.createMicroservice<MicroserviceOptions>(OrdersModule, {
+        ...(isOurs
+          ? { strategy: new MicroserviceServer({ ...options, transport: Transport.RMQ }) }
+          : options),
         logger: false
       })
       await app.listen()
@@ -239,6 +245,24 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
           await stop()
         }
       })
+
+    it('services of Nest and ours get each event of a fanout exchange, in a queue of their own', async () => {
+      const options = { queue: '', exchange: 'fanout-events', exchangeType: 'fanout' } as const
+      seen = new Values()
+      const stops = [await startNest(options), await startNest(options, true), await startOurs(options)]
+      const nest = ClientProxyFactory.create({
+        transport: Transport.RMQ,
+        options: { urls: [server.url], ...options }
+      })
+      const own = connect({ transport: rabbitmq({ url: server.url, nest: options }) })
+      await lastValueFrom(nest.emit('created', 1), { defaultValue: undefined })
+      assert.deepEqual([await seen.take(), await seen.take(), await seen.take()], [1, 1, 1])
+      await own.emit('created', 2)
+      assert.deepEqual([await seen.take(), await seen.take(), await seen.take()], [2, 2, 2])
+      assert.equal(await own.request('echo', 3), 3)
+      assert.equal(await firstValueFrom(nest.send('echo', 4)), 4)
+      for (const stop of [() => own.close(), () => nest.close(), ...stops]) await stop()
+    })
 
     it('a request does not wait in the queue for a service that does not run, and an event does', async () => {
       const queue = 'nobody-there'

@@ -12,7 +12,7 @@ export function fromNest(given: object | undefined): NestEnd {
   const { transport: options, ...beside } = rabbitmqFromNest(given, Object.keys(RABBITMQ_OPTIONS))
   return {
     ...beside,
-    group: beside.group ?? (options as RabbitmqOptions).nest?.queue,
+    group: beside.group ?? ((options as RabbitmqOptions).nest?.queue || undefined),
     transport: rabbitmq(options)
   }
 }

@@ -193,6 +193,20 @@ describe('the queue shared with NestJS', () => {
     assert.deepEqual(taken, ['p.q'])
   })
 
+  it('is one queue for each process, which gets every message of a fanout exchange', async () => {
+    const nest = { queue: '', exchange: 'all', exchangeType: 'fanout', noAck: false } as const
+    const taken: string[] = []
+    for (const name of ['a', 'b']) {
+      const service = await connect({ nest })
+      await service.take([subject('p')], () => void taken.push(name))
+    }
+    const client = await connect({ nest })
+    client.emit('p', JSON.stringify({ pattern: 'p', data: 1 }))
+    await client.flush()
+    await settled()
+    assert.deepEqual(taken, ['a', 'b'])
+  })
+
   it('keeps events for a service that starts later: a client declares it before the first one', async () => {
     const client = await connect({ nest: { queue: 'nest' } })
     for (const n of [1, 2]) client.emit('p', JSON.stringify({ pattern: 'p', data: n }))

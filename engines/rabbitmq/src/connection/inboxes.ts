@@ -3,6 +3,7 @@
  */
 import { type Carried, type Hearing, newSecret } from '@elysia-microservices/engine'
 import type { DriverChannel } from '../driver.ts'
+import type { QueueOptions } from '../options/options.ts'
 import { EVERYONE, INBOXES, queueOfProcess } from '../words/names.ts'
 import { readReplyOf } from '../words/properties.ts'
 import { consume } from './consume.ts'
@@ -14,9 +15,9 @@ type Receive = (message: Carried) => void
  * Creates a queue for this connection alone. The name is not left to the server, because users have rights by the
  * names of queues.
  */
-export async function ownQueue(channel: DriverChannel): Promise<string> {
+export async function ownQueue(channel: DriverChannel, options?: QueueOptions): Promise<string> {
   const queue = queueOfProcess(newSecret())
-  await channel.declareQueue(queue, { exclusive: true, autoDelete: true, durable: false })
+  await channel.declareQueue(queue, { ...options, exclusive: true, autoDelete: true, durable: false })
   return queue
 }
 

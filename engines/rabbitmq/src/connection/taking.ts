@@ -20,6 +20,7 @@ import { bindingOf, CALLS, queueOfProcess, queueOfService, replyOf, routeOfKey }
 import { routeOfMessage } from '../words/properties.ts'
 import { acknowledging, afterAll } from './acknowledging.ts'
 import { consume } from './consume.ts'
+import { ownQueue } from './inboxes.ts'
 import type { Link, Part } from './link.ts'
 
 /**
@@ -107,17 +108,10 @@ export class Taking {
     }
   }
 
-  async #takeNest(
-    channel: DriverChannel,
-    { name, options, exchange, noAck, prefetchCount, noAssert }: NestQueue
-  ): Promise<void> {
-    const { hearing, subjects, receive } = this.#init
-    if (noAssert) await channel.checkQueue(name)
-    else await channel.declareQueue(name, options)
-    if (exchange !== undefined) {
-      await channel.declareExchange(exchange, 'topic')
-      for (const { address } of subjects) await channel.bindQueue(name, exchange, bindingOf(address))
-    }
+  async #takeNest(channel: DriverChannel, nest: NestQueue): Promise<void> {
+    const { hearing, receive } = this.#init
+    const { noAck, prefetchCount } = nest
+    const name = await this.#declareNest(channel, nest)
     const handle = (message: Received, ended?: () => void, settle?: Carried['settle']): boolean => {
       const route = routeOfMessage(message)
       const carried = { ...this.#carriedOf(message, route), ...(settle && { settle }) }
@@ -135,6 +129,23 @@ export class Taking {
           acknowledging(channel, message, (ended, settle) => handle(message, ended, settle))
     const tag = await consume(channel, name, hearing, receiveOne, noAck)
     this.#leaving.push(async () => void (await channel.cancel(tag)))
+  }
+
+  /** Declares the queue and the exchange that leads to it. Returns the name of the queue. */
+  async #declareNest(
+    channel: DriverChannel,
+    { name, options, exchange, exchangeType, noAssert }: NestQueue
+  ): Promise<string> {
+    const queue = name === '' ? await ownQueue(channel, options) : name
+    if (queue === name)
+      if (noAssert) await channel.checkQueue(name)
+      else await channel.declareQueue(name, options)
+    if (exchange === undefined) return queue
+    await channel.declareExchange(exchange, exchangeType)
+    const keys =
+      exchangeType === 'fanout' ? [''] : this.#init.subjects.map(({ address }) => bindingOf(address))
+    for (const key of keys) await channel.bindQueue(queue, exchange, key)
+    return queue
   }
 
   /** Answers a request without a handler as NestJS services do. */

@@ -5,28 +5,20 @@ import {
   NEST_SHARED,
   type NestTable,
   ofSeconds,
-  onlyIf,
   RECONNECTS
 } from '@elysia-microservices/transport/nest'
-
-const TOPIC_ONLY =
-  "the exchange of patterns is a topic exchange; for an event that every process gets give rabbitmq({ events: 'every-process' })"
 
 /** The options of NestJS's RabbitMQ transport, service and client. */
 export const RABBITMQ_NEST_OPTIONS = {
   ...NEST_SHARED,
   urls: { ours: 'urls', convert: (value) => (Array.isArray(value) ? value.map(urlOf) : value) },
-  queue: {
-    ours: 'nest.queue',
-    convert: (value, path) =>
-      value === '' ? onlyIf([], `a queue needs a name; ${TOPIC_ONLY}`)(value, path) : value
-  },
+  queue: { ours: 'nest.queue' },
   noAck: { ours: 'nest.noAck' },
   prefetchCount: { ours: 'nest.prefetchCount' },
   isGlobalPrefetchCount: { needless: 'the queue has one consumer a process' },
   wildcards: { ours: 'nest.wildcards' },
   exchange: { ours: 'nest.exchange' },
-  exchangeType: { needless: TOPIC_ONLY, convert: onlyIf(['topic'], TOPIC_ONLY) },
+  exchangeType: { ours: 'nest.exchangeType' },
   exchangeArguments: {
     instead: 'declare the exchange yourself, in the same way as a durable topic exchange'
   },
@@ -66,7 +58,9 @@ export function rabbitmqFromNest(given: object | undefined, own: readonly string
   const isCounted = String(shared['noAck']) === 'false' && prefetchCount !== undefined
   // NestJS's own name of a queue if none is given.
   const queue = { queue: 'default', ...shared, ...(isCounted && { prefetchCount }) }
-  return { ...beside, transport: { ...options, nest: queue } }
+  // Processes that have queues of their own share no events, whoever sends them.
+  const events = queue.queue === '' ? { events: 'every-process' } : {}
+  return { ...beside, transport: { ...events, ...options, nest: queue } }
 }
 
 /** An address from its parts, which the driver takes, too. */

@@ -18,6 +18,7 @@ describe('options of rabbitmq()', () => {
       name: 'q',
       options: { durable: true },
       exchange: undefined,
+      exchangeType: 'topic',
       noAck: true,
       prefetchCount: 0,
       persistent: false,
@@ -37,12 +38,21 @@ describe('options of rabbitmq()', () => {
     [{ urls: [] }, /options.urls must be/],
     [{ urls: 'http://a' }, /options.urls must be/],
     [{ urls: ['amqp://a', 'secret'] }, /no address/],
-    [{ exchangeType: 'topic' }, /options.exchangeType is not an option; .*give options.nest.wildcards/],
+    [{ exchangeType: 'topic' }, /options.exchangeType is not an option; .*give options.nest.exchangeType/],
     [
       { replyQueue: 'q' },
       /options.replyQueue is not an option; a client gets its answers in a queue of its own/
     ],
-    [{ nest: { queue: '' } }, /options.nest.queue must be/],
+    [{ nest: { queue: '' } }, /options.nest.queue must be .*needs options.nest.exchange/],
+    [
+      { nest: { queue: 'q', exchangeType: 'fanout' } },
+      /give the name of that exchange as options.nest.exchange/
+    ],
+    [
+      { nest: { queue: 'q', exchange: 'e', exchangeType: 'direct' } },
+      /must be 'topic' or 'fanout', but is 'direct'/
+    ],
+    [{ nest: { exchangeType: 'fanout' } }, /give options.nest.queue, too/],
     [{ nest: { queue: '_elysia.x' } }, /options.nest.queue must be/],
     [
       { nest: { queue: 'q', queueOptions: { durabel: true } } },

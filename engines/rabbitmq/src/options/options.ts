@@ -47,8 +47,8 @@ export type QueueOptions = Pick<
 export interface RabbitmqNestOptions {
   /**
    * A queue shared with NestJS. A service receives the messages of this queue in addition to those that clients of
-   * this library send it; a client sends all its calls to this queue. Default: none, and messages find their services
-   * by their patterns.
+   * this library send it; a client sends all its calls to this queue. With `exchange`, `''` gives each process a queue
+   * of its own, which is deleted with its connection. Default: none, and messages find their services by their patterns.
    */
   readonly queue?: string | undefined
   /** How that queue is declared. Default: `{ durable: true }`, as in NestJS. */
@@ -60,6 +60,11 @@ export interface RabbitmqNestOptions {
   readonly wildcards?: boolean | undefined
   /** The name of that exchange; if it is set, `wildcards` need not be set. Default: the name of the queue. */
   readonly exchange?: string | undefined
+  /**
+   * The type of that exchange. `'fanout'`: each queue that is bound to it gets each message, whatever its pattern; give
+   * `exchange`, too. Default: `'topic'`, as in NestJS.
+   */
+  readonly exchangeType?: 'topic' | 'fanout' | undefined
   /**
    * Whether RabbitMQ forgets a message of that queue when it has sent the message. `false`: a message is acknowledged
    * when its handler ends, and another process gets a message that was not acknowledged. In NestJS, handlers
@@ -114,10 +119,12 @@ export interface RabbitmqOptions {
 
 /** A queue shared with NestJS, and its settings. */
 export interface NestQueue {
+  /** Empty if each process has a queue of its own. */
   readonly name: string
   readonly options: QueueOptions
-  /** The topic exchange; `undefined`: there is none. */
+  /** The exchange that leads to the queue; `undefined`: there is none. */
   readonly exchange: string | undefined
+  readonly exchangeType: 'topic' | 'fanout'
   readonly noAck: boolean
   /** 0: any number. */
   readonly prefetchCount: number
@@ -127,7 +134,9 @@ export interface NestQueue {
 
 /** The table of the options in `nest`. */
 export const RABBITMQ_NEST = {
-  queue: { check: mustBe('the name of a queue', isName) },
+  queue: {
+    check: mustBe("the name of a queue, or '' beside an exchange", (name) => name === '' || isName(name))
+  },
   queueOptions: {
     check: mustHaveOnly(
       'arguments',
@@ -144,6 +153,7 @@ export const RABBITMQ_NEST = {
   },
   wildcards: { byDefault: false, check: mustBeBoolean },
   exchange: { check: mustBe('the name of an exchange', isName) },
+  exchangeType: { byDefault: 'topic', check: mustBe("'topic' or 'fanout'", isExchangeType) },
   noAck: { byDefault: true, check: mustBeBoolean },
   prefetchCount: { byDefault: 0, check: mustBeWhole(0, 65_535) },
   persistent: { byDefault: false, check: mustBeBoolean },
@@ -165,8 +175,6 @@ export const RABBITMQ_OPTIONS = {
 
 /** Options of NestJS that users might expect. */
 const FOREIGN = {
-  exchangeType:
-    'the exchange of patterns is always a topic exchange; give options.nest.wildcards or options.nest.exchange alone',
   replyQueue:
     'a client gets its answers in a queue of its own; a service names the reply queues of NestJS clients in options.nest.replyQueues'
 }
@@ -214,7 +222,8 @@ export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
 
 /** The queue shared with NestJS. @param given the options of the user, without defaults */
 function nestQueue(all: NestFromUser, given: RabbitmqNestOptions): NestQueue | undefined {
-  const { queue, queueOptions, wildcards, exchange, noAck, prefetchCount, persistent, noAssert } = all
+  const { queue, queueOptions, wildcards, exchange, exchangeType, noAck, prefetchCount } = all
+  const { persistent, noAssert } = all
   if (given.prefetchCount !== undefined && noAck)
     throw new OptionError(
       'options.nest.prefetchCount',
@@ -224,6 +233,7 @@ function nestQueue(all: NestFromUser, given: RabbitmqNestOptions): NestQueue | u
     const ways = {
       queueOptions,
       exchange,
+      exchangeType: given.exchangeType,
       wildcards: wildcards || undefined,
       noAck: noAck ? undefined : noAck,
       persistent: persistent || undefined,
@@ -236,10 +246,22 @@ function nestQueue(all: NestFromUser, given: RabbitmqNestOptions): NestQueue | u
       `options.nest.${way} says how a queue of Nest's is used; give options.nest.queue, too`
     )
   }
+  if (exchange === undefined && queue === '')
+    throw OptionError.expected(
+      'options.nest.queue',
+      "the name of a queue; '' needs options.nest.exchange",
+      queue
+    )
+  if (exchange === undefined && exchangeType === 'fanout')
+    throw new OptionError(
+      'options.nest.exchangeType',
+      "options.nest.exchangeType is 'fanout', so give the name of that exchange as options.nest.exchange"
+    )
   return {
     name: queue,
     options: { durable: true, ...queueOptions },
     exchange: exchange ?? (wildcards ? queue : undefined),
+    exchangeType,
     noAck,
     prefetchCount,
     persistent,
@@ -254,6 +276,10 @@ function isName(name: unknown): boolean {
   return (
     typeof name === 'string' && name !== '' && Buffer.byteLength(name) < 256 && !/^(_elysia|amq\.)/.test(name)
   )
+}
+
+function isExchangeType(value: unknown): value is 'topic' | 'fanout' {
+  return value === 'topic' || value === 'fanout'
 }
 
 function isListOfNames(value: unknown): boolean {
