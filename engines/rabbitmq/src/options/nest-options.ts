@@ -58,7 +58,7 @@ export function rabbitmqFromNest(given: object | undefined, own: readonly string
   const isCounted = String(shared['noAck']) === 'false' && prefetchCount !== undefined
   // NestJS's own name of a queue if none is given.
   const queue = { queue: 'default', ...shared, ...(isCounted && { prefetchCount }) }
-  // Processes that have queues of their own share no events, whoever sends them.
+  // Processes that have queues of their own do not share events of clients of this library either.
   const events = queue.queue === '' ? { events: 'every-process' } : {}
   return { ...beside, transport: { ...events, ...options, nest: queue } }
 }
