@@ -15,6 +15,10 @@ describe('the traces of dev', () => {
         'web client orders.place < web server GET /cart',
         'web server GET /cart < '
       ])
+      // Of a service that describes nothing, its callers' spans name the address.
+      const [client] = trace.spans.filter(({ kind, service }) => kind === 'client' && service === 'orders')
+      const { 'server.address': host, 'server.port': port } = Object.fromEntries(client?.attributes ?? [])
+      assert.match(`${host}:${port}`, /^(localhost|127\.0\.0\.1):\d+$/)
       assert.doesNotMatch(JSON.stringify(trace), /secret/)
       const said = (await traceOf(page, 'an order of tea', 5)).spans.flatMap(({ service, logs }) =>
         logs.map(({ text }) => [service, text])

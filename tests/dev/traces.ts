@@ -17,6 +17,7 @@ interface TraceView {
     readonly name: string
     readonly service: string
     readonly kind: string
+    readonly attributes: readonly (readonly [name: string, value: string])[]
     readonly logs: readonly { readonly text: string }[]
   }[]
 }

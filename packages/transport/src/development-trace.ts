@@ -5,7 +5,13 @@
  */
 
 import type { MessageHeaders } from './headers.ts'
-import type { Middleware, MiddlewareMessage, ReceivedMessage, SentMessage } from './middleware.ts'
+import type {
+  Middleware,
+  MiddlewareMessage,
+  ReceivedMessage,
+  SentMessage,
+  WatchedClient
+} from './middleware.ts'
 import { isStream, isThenable } from './stream.ts'
 import { tap } from './tap.ts'
 
@@ -31,8 +37,9 @@ export interface DevelopmentSpan {
   /**
    * Ends the span, because the message has ended.
    * @param error the error of the message, if the message failed
+   * @param endpoint `host:port` of the server to which the message went, if it is known
    */
-  end(error?: unknown): void
+  end(error?: unknown, endpoint?: string): void
 }
 
 /** The tracer that the development command loads into the process. */
@@ -68,15 +75,21 @@ export function tracedReceived(own: readonly Middleware<ReceivedMessage>[]): Mid
  * The middleware of all calls of a client: first the middleware of the client, then the tracer, which reads the headers that
  * those middleware have set.
  */
-export function tracedSent(own: readonly Middleware<SentMessage>[]): Middleware<SentMessage>[] {
+export function tracedSent(
+  own: readonly Middleware<SentMessage>[],
+  client?: WatchedClient
+): Middleware<SentMessage>[] {
   const tracer = developmentTracer()
   if (tracer === undefined) return [...own]
   const isObserved = own.some(({ figures }) => figures !== undefined)
   const middleware: Middleware<SentMessage> = (next) => (call) => {
     const side = call.kind === 'event' ? 'producer' : 'client'
     const span = tracer.begin(told(side, call, isObserved))
-    return span === undefined ? next(call) : within(span, () => next(call.withHeaders(span.headers)))
+    return span === undefined
+      ? next(call)
+      : within(span, () => next(call.withHeaders(span.headers)), endpoint)
   }
+  const endpoint = client && onlyEndpoint(client)
   return [...own, Object.assign(middleware, { ignoresValues: true })]
 }
 
@@ -88,18 +101,32 @@ function told(
   return { side, transport, pattern, headers, isObserved }
 }
 
-function within(span: DevelopmentSpan, work: () => unknown): unknown {
+/**
+ * The server of a client as long as it has only one: of several, a client picks one for each call, after its middleware.
+ */
+function onlyEndpoint(client: WatchedClient): () => string | undefined {
+  const known = new Set<string>()
+  client.onStatus((event) => {
+    if (event.type === 'endpoints') {
+      known.clear()
+      for (const one of event.endpoints) known.add(one)
+    } else if (event.type === 'connected' || event.type === 'connect-failed') known.add(event.endpoint)
+  })
+  return () => (known.size === 1 ? [...known][0] : undefined)
+}
+
+function within(span: DevelopmentSpan, work: () => unknown, endpoint?: () => string | undefined): unknown {
   try {
     const result = span.run(work)
     if (typeof result === 'object' && result !== null && (isThenable(result) || isStream(result)))
       return tap(result, {
         run: (step) => span.run(step),
-        ended: (how) => span.end(how.outcome === 'failed' ? how.error : undefined)
+        ended: (how) => span.end(how.outcome === 'failed' ? how.error : undefined, endpoint?.())
       })
-    span.end()
+    span.end(undefined, endpoint?.())
     return result
   } catch (error) {
-    span.end(error)
+    span.end(error, endpoint?.())
     throw error
   }
 }

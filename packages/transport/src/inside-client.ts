@@ -10,6 +10,8 @@ export interface InsideClient {
   readonly traits: Traits
   /** `undefined` if the transport stores no events. */
   readonly durable: DurableCaller | undefined
+  /** The name of the transport or store that has its durable events; `undefined`: none has. */
+  readonly engine: string | undefined
 }
 
 /** The transport behind a client; `undefined` for a client of a page, or of another library. */

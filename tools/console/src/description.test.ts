@@ -50,7 +50,11 @@ describe('readDescription', () => {
       ],
       figures: [figures('a')],
       parts: [
-        { name: 'outbox', attributes: { schema: 's' }, figures: { pending: 4, oldest: 500, failed: 1 } },
+        {
+          name: 'outbox',
+          attributes: { schema: 's', engine: 'nats' },
+          figures: { pending: 4, oldest: 500, failed: 1 }
+        },
         { name: 'other', attributes: {}, figures: {} }
       ]
     })
@@ -91,7 +95,7 @@ describe('readDescription', () => {
     ])
     assert.deepEqual(read.figures, [figures('a')])
     assert.deepEqual(read.outboxes, [
-      { schema: 's', pending: 4, oldest: 500, failed: 1, published: 0, retries: 0 }
+      { schema: 's', engine: 'nats', pending: 4, oldest: 500, failed: 1, published: 0, retries: 0 }
     ])
   })
 

@@ -188,9 +188,11 @@ function readOutboxes(parts: unknown): OutboxView[] {
     const { name, attributes, figures } = fieldsOf(part)
     if (name !== 'outbox') return []
     const { pending, oldest, failed, published, retries } = fieldsOf(figures)
+    const { schema, engine } = fieldsOf(attributes)
     return [
       {
-        schema: shortText(fieldsOf(attributes)['schema'], MAX_NAME),
+        schema: shortText(schema, MAX_NAME),
+        ...(typeof engine === 'string' && { engine: shortText(engine, MAX_NAME) }),
         pending: finite(pending),
         oldest: finite(oldest),
         failed: finite(failed),

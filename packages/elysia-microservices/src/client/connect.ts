@@ -252,7 +252,14 @@ export function connect(options: ConnectOptions<CodecName> & RepeatingOptions = 
   for (const middleware of wrap) middleware.attach?.(client)
   const traits = store === undefined ? transport.traits : { ...transport.traits, stores: store.stores }
   const clock = (store ?? (transport as Partial<StoringTransport>).store)?.clock ?? systemClock
-  return new TransportClient(client, durable, clock, traits, tracedSent(wrap), adapt)
+  return new TransportClient(
+    client,
+    durable,
+    clock,
+    traits,
+    tracedSent(wrap, traits.shares === 'caller' ? client : undefined),
+    adapt
+  )
 }
 
 /** Makes a call in a handler `within` its message, unless the call names one. */
@@ -320,7 +327,7 @@ class TransportClient extends Calls implements UntypedStoringClient {
     this.#store = store
     this.#clock = clock
     this.#publishing = publishing
-    this[INSIDE] = { traits, durable }
+    this[INSIDE] = { traits, durable, engine: durable && (store?.name ?? name) }
   }
 
   get status(): ClientStatus {

@@ -1,6 +1,13 @@
 /** `outboxRelay()`: publishes the events that committed transactions have stored in the outbox. */
 import { AsyncResource } from 'node:async_hooks'
-import { backoffDelay, OptionError, quietLog, shown, tellFigures } from '@elysia-microservices/transport/kit'
+import {
+  backoffDelay,
+  insideOf,
+  OptionError,
+  quietLog,
+  shown,
+  tellFigures
+} from '@elysia-microservices/transport/kit'
 import { databaseOf } from '../database/adapter.ts'
 import type { Database } from '../database/database.ts'
 import { type PruneOptions, prune } from '../prune.ts'
@@ -182,7 +189,9 @@ class Relay implements OutboxRelay {
   }
 
   async #run(): Promise<void> {
-    const attributes = { schema: this.#options.schema }
+    const { schema, client } = this.#options
+    const engine = insideOf(client)?.engine
+    const attributes = { schema, ...(engine !== undefined && { engine }) }
     const untell = tellFigures({
       name: 'outbox',
       attributes,

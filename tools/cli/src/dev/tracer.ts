@@ -130,7 +130,8 @@ export function newTracer(url: string, service: string) {
       return {
         headers: { ...headers, traceparent: parentOf(span.place) },
         run: span.run,
-        end: (error?: unknown) => span.end(error, errorType(error))
+        end: (error?: unknown, endpoint?: string) =>
+          span.end(error, [...errorType(error), ...serverAt(endpoint)])
       }
     },
     headers(headers: Headers | undefined): Headers | undefined {
@@ -171,6 +172,14 @@ function errorType(error: unknown): object[] {
   if (error === undefined) return []
   const { code, name } = Object(error) as { code?: unknown; name?: unknown }
   return [attribute('error.type', String(code ?? name ?? 'Error').slice(0, 100))]
+}
+
+/** The server of a call. @param endpoint `host:port`, or the path of a socket */
+function serverAt(endpoint: string | undefined): object[] {
+  if (endpoint === undefined) return []
+  const [, host = endpoint, port] = /^(.*):(\d+)$/.exec(endpoint) ?? []
+  const name = host.replace(/^\[(.*)\]$/, '$1')
+  return [attribute('server.address', name), ...(port === undefined ? [] : [attribute('server.port', port)])]
 }
 
 function messageOf(error: unknown): string {

@@ -92,7 +92,7 @@ describe('conditions', () => {
       'billing has 1 dead letter',
       'mail has more than 100 dead letters'
     ])
-    const outbox = { service: 'orders', schema: 's', pending: 3, published: 0, retries: 0 }
+    const outbox = { service: 'orders', schema: 's', pending: 3, published: 0, retries: 0, rate: 0 }
     const outboxes = [
       { ...outbox, oldest: 0, failed: 2 },
       { ...outbox, oldest: 60_000, failed: 0 }
@@ -110,7 +110,7 @@ describe('conditions', () => {
       view('b', { service: 'b' })
     ]
     const outboxes = services.map(({ id }) => ({
-      ...{ service: id, schema: 's', pending: 3, published: 0, retries: 0 },
+      ...{ service: id, schema: 's', pending: 3, published: 0, retries: 0, rate: 0 },
       ...{ oldest: 60_000, failed: 2 }
     }))
     for (const found of [refused, stuck])

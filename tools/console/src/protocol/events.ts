@@ -76,6 +76,8 @@ export interface GroupHandler {
 /** An outbox, and the service whose process runs its relay. */
 export interface OutboxOf extends OutboxView {
   readonly service: string
+  /** Events that were published a second, lately. */
+  readonly rate: number
   /** The process does not answer, so its figures are old. */
   readonly isSilent?: true
 }

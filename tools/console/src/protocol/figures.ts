@@ -97,6 +97,8 @@ export interface DurableView {
 /** The outbox of a database. */
 export interface OutboxView {
   readonly schema: string
+  /** The engine to which its events are published; missing if the relay does not tell. */
+  readonly engine?: string
   /** Events that wait to be published. */
   readonly pending: number
   /** Milliseconds that the oldest waiting event has waited. */

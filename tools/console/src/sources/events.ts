@@ -6,6 +6,7 @@ import { type CheckedClient, stores } from '../clients.ts'
 import { changeLetters, listDeadLetters, MAX_LETTERS } from '../dead-letters.ts'
 import { groupsOf, LastSamples } from '../groups.ts'
 import type { EventsView, GroupView, OutboxOf, Overview, Sample, StoreView } from '../protocol.ts'
+import { Rates } from '../rates.ts'
 import { changeWaiting, futureOf, listWaiting } from '../waiting.ts'
 import type { Source, SourceContext } from './source.ts'
 
@@ -37,6 +38,7 @@ export class Events implements Source<'events'> {
   /** The counts, by engine and group. */
   readonly #counts = new Map<string, Count>()
   readonly #counting = new Set<string>()
+  readonly #rates = new Rates()
   #latest: EventsView | undefined
   #tell = () => {}
 
@@ -55,6 +57,7 @@ export class Events implements Source<'events'> {
   }
 
   sampled(sample: Sample, { services }: Overview): void {
+    const { at } = sample
     const told = this.#samples.take(sample, services)
     const groups = groupsOf(told)
     for (const group of groups.slice(0, MAX_COUNTED)) void this.#count(group)
@@ -67,6 +70,7 @@ export class Events implements Source<'events'> {
             (outbox): OutboxOf => ({
               ...outbox,
               service: view.id,
+              rate: this.#rates.of(`${view.id} ${outbox.schema}`, at, outbox.published),
               ...(view.isSilent === true && { isSilent: true })
             })
           )
@@ -86,8 +90,9 @@ export class Events implements Source<'events'> {
   }
 
   /**
-   * Lists what a group has not handled: `{ action: 'backlog', service, group }`. Lists dead letters, redrives or discards them: `{ action, service, group, positions }`. Lists events that wait for
-   * their time (`{ action: 'waiting', service }`), cancels one or delivers it at once: `{ action, service, pattern, id }`.
+   * Lists what a group has not handled: `{ action: 'backlog', service, group }`. Lists dead letters, redrives or discards
+   * them: `{ action, service, group, positions }`. Lists events that wait for their time (`{ action: 'waiting', service }`),
+   * cancels one or delivers it at once: `{ action, service, pattern, id }`.
    * @throws {TypeError} the request is invalid or not allowed
    */
   async ask(question: unknown): Promise<unknown> {

@@ -54,6 +54,32 @@ describe('the map', () => {
     assert.deepEqual([edge?.errors, edge?.ms, edge?.parts.map(({ pattern }) => pattern)], [1, 4, ['b', 'a']])
   })
 
+  it('has an arrow from the relay of an outbox to its engine, unless its spans have drawn it', () => {
+    const outbox = { schema: 'shop', pending: 0, oldest: 0, failed: 0, published: 9, retries: 0, rate: 3 }
+    const outboxes = [
+      { ...outbox, service: 'orders', engine: 'nats' },
+      { ...outbox, service: 'gone', engine: 'nats' },
+      { ...outbox, service: 'orders' }
+    ]
+    const drawn = (...links: Link[]) =>
+      graphOf(overview(service('orders')), new Map(), traces(...links), new Set(), outboxes)
+    assert.deepEqual(lines(drawn()), ['service orders > engine nats event 3'])
+    assert.deepEqual(
+      drawn().edges[0]?.parts.map(({ pattern }) => pattern),
+      ['outbox shop']
+    )
+    const link = {
+      from: 'orders',
+      kind: 'event',
+      transport: 'nats',
+      pattern: 'a',
+      rate: 1,
+      errors: 0,
+      ms: 1
+    } as const
+    assert.deepEqual(lines(drawn(link)), ['service orders > engine nats event 1'])
+  })
+
   it('has engines, and events from and to them', () => {
     const graph = graphOf(
       overview(service('mail')),

@@ -1,5 +1,5 @@
 /** The model of the map: services, engines and callers are nodes, and the messages between them are edges. */
-import type { CallRate, Kind, Link, Overview, ServiceView, TracesView } from '../../protocol.ts'
+import type { CallRate, Kind, Link, OutboxOf, Overview, ServiceView, TracesView } from '../../protocol.ts'
 import type { History } from '../history.ts'
 
 /** A box of the map. */
@@ -67,13 +67,15 @@ const NOBODY = {
 
 /**
  * Makes the graph from the current data.
+ * @param outboxes their relays publish to engines, which no service counts
  * @param problems the keys of the current alerts. The alert of a lost engine has the id of the engine's box as its key
  */
 export function graphOf(
   { services }: Overview,
   histories: ReadonlyMap<string, History>,
   traces?: TracesView,
-  problems: ReadonlySet<string> = new Set()
+  problems: ReadonlySet<string> = new Set(),
+  outboxes: readonly OutboxOf[] = []
 ): Graph {
   const nodes = new Map<string, Node>()
   let leftOut = 0
@@ -118,6 +120,18 @@ export function graphOf(
     // A call that has reached nobody is in nobody's counts.
     if (counted.has(keyOf(link.kind, from.id, to.id)) && link.unheard?.problem === undefined) continue
     if (add(from) && add(to)) addTo(drafts, from.id, to.id, link, link.unheard?.problem)
+  }
+  for (const { service, schema, engine, rate, isSilent } of outboxes) {
+    const from = engine === undefined ? undefined : serviceNamed(service, services)
+    if (from === undefined || engine === undefined) continue
+    const to = engineOf(engine)
+    // The relay's client may have sent spans of the same events.
+    if (drafts.has(keyOf('event', from, to.id)) || !nodes.has(from) || !add(to)) continue
+    const pattern = `outbox ${schema}`
+    addTo(drafts, from, to.id, {
+      ...{ kind: 'event', transport: engine, pattern, errors: 0 },
+      rate: isSilent === true ? 0 : rate
+    })
   }
   const edges = [...drafts.values()].map(edgeOf).sort((a, b) => b.rate - a.rate || (a.id < b.id ? -1 : 1))
   return withBroken({
@@ -293,6 +307,12 @@ function keyOf(kind: Kind, from: string, to: string): string {
 
 function nameOf({ described, service }: ServiceView): string {
   return described?.name || service
+}
+
+/** The box of the service that has an id. */
+function serviceNamed(id: string, services: readonly ServiceView[]): string | undefined {
+  const view = services.find((each) => each.id === id)
+  return view && serviceId(nameOf(view))
 }
 
 function serviceId(name: string): string {

@@ -27,9 +27,9 @@ function MapScreen(props: ScreenProps) {
 }
 
 function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
-  const { traces, alerts } = shown.topics
+  const { traces, alerts, events } = shown.topics
   const problems = new Set(alerts?.alerts.map(({ key }) => key))
-  const now = graphOf(overview, shown.history, traces, problems)
+  const now = graphOf(overview, shown.history, traces, problems, events?.outboxes)
   const all = withBroken(remembered(now))
   const [box, width] = useWidth()
   const picture = useLayout(all, width)
