@@ -3,6 +3,7 @@
  * is open only while something is read or written: every 10 s at most, a hundred rows in each turn of the event
  * loop.
  */
+import { closeSync, openSync, readSync, renameSync, rmSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import type { Mark } from './protocol.ts'
 
@@ -47,6 +48,17 @@ function runtimeDatabase(): (new (file: string) => Database) | undefined {
   return undefined
 }
 
+/** SQLite's codes for a file that is damaged, and for one that is no database. */
+const [CORRUPT, NO_DATABASE] = [11, 26]
+/** The beginning of each file of SQLite, and of one whose first page was lost. */
+const BEGINNINGS = ['SQLite format 3\0', '\0'.repeat(16)]
+
+function codeOf(error: unknown): number {
+  // The code of Bun, and that of Node; their upper bits say more.
+  const { errno, errcode = errno } = Object(error) as { readonly errno?: unknown; readonly errcode?: unknown }
+  return Number(errcode) & 0xff
+}
+
 /** Whether this runtime has SQLite: Bun, and Node from 22.13 on. */
 export function hasSqlite(): boolean {
   return runtimeDatabase() !== undefined
@@ -58,6 +70,34 @@ export class PastFile {
 
   constructor(path: string) {
     this.#path = path
+  }
+
+  /** Whether an error says that the file is damaged. A file of another kind is not: it may be somebody's work. */
+  isDamage(error: unknown): boolean {
+    const code = codeOf(error)
+    return code === CORRUPT || (code === NO_DATABASE && BEGINNINGS.includes(this.#beginning()))
+  }
+
+  #beginning(): string {
+    const bytes = Buffer.alloc(16)
+    const file = openSync(this.#path, 'r')
+    try {
+      return bytes.toString('latin1', 0, readSync(file, bytes))
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /**
+   * Moves a damaged file aside, where it replaces an earlier one; the next use begins a new file.
+   * @returns its new path
+   */
+  moveAside(): string {
+    const aside = `${this.#path}.damaged`
+    renameSync(this.#path, aside)
+    // The journal of an interrupted write belongs to the damaged file.
+    rmSync(`${this.#path}-journal`, { force: true })
+    return aside
   }
 
   /** Reads all figures after a step, the oldest first, in batches. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -88,6 +88,36 @@ describe('the history of a console', () => {
     for await (const batch of file.figures(-1)) for (const { step } of batch) left.push(step)
     assert.deepEqual([left.length, left[0], left.at(-1)], [99, 901, 999])
   })
+
+  for (const [what, from, byte] of [
+    ['pages are garbage', 4_096, 0xa5],
+    ['first page is lost', 0, 0]
+  ] as const)
+    it(`begins a new file when its ${what}, keeps the damaged one beside it, and says so`, async () => {
+      if (!hasSqlite()) return
+      const path = join(folder, `${byte}.sqlite`)
+      const figures = new Float32Array(8)
+      const rows = Array.from({ length: 1_000 }, (_, n) => ({ step: now - 1, id: `${n}`, key: '', figures }))
+      await new PastFile(path).write(rows, [], 0)
+      const bytes = readFileSync(path)
+      writeFileSync(path, bytes.fill(byte, from))
+      const { history, log } = historyIn(path)
+      await until('it is told', () => log.length === 1)
+      assert.match(log[0] ?? '', /was damaged \(.*\): it is now .*\.sqlite\.damaged, and a new file begins/)
+      assert.deepEqual(readFileSync(`${path}.damaged`), bytes)
+      for (let step = now - 3; step <= now; step++) history.sampled(sampleAt(step, 1), overview('1'))
+      const kept = async () => {
+        const steps = new Set<number>()
+        for await (const batch of new PastFile(path).figures(now - 100))
+          for (const { step } of batch) steps.add(step)
+        return steps.size
+      }
+      await until('the new file has what was in memory', async () => {
+        history.sampled(sampleAt(now + 1, 1), overview('1'))
+        return (await kept()) >= 3
+      })
+      assert.equal(log.length, 1)
+    })
 
   it('stays in memory where its file is no database, and says so once', async () => {
     const path = join(folder, 'text.sqlite')

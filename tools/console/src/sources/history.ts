@@ -80,11 +80,11 @@ export class History implements Source<'history'> {
     this.#unwritten = from
     if (this.#file === undefined || step <= from || this.#writing !== undefined) return
     this.#unwritten = step
-    const steps = Array.from({ length: Math.min(step - from, STEPS) }, (_, index) => step - 1 - index)
+    const steps = Array.from({ length: Math.min(step - from, STEPS - 1) }, (_, index) => step - 1 - index)
     const figures = steps.flatMap((over) => [...this.#past.at(over)])
     this.#writing = this.#file
       .write(figures, this.#marks, step - STEPS)
-      .catch((error) => this.#complain(error))
+      .catch((error) => this.#failed(error))
       .finally(() => {
         this.#writing = undefined
       })
@@ -102,7 +102,21 @@ export class History implements Source<'history'> {
       this.#marks = [...marks, ...this.#marks].slice(-MAX_MARKS)
       this.#tell()
     } catch (error) {
-      this.#complain(error)
+      this.#failed(error)
+    }
+  }
+
+  /** The file could not be read or written. A damaged one is put aside, and what is in memory goes into a new one. */
+  #failed(error: unknown): void {
+    try {
+      if (this.#file?.isDamage(error) !== true) return this.#complain(error)
+      const aside = this.#file.moveAside()
+      this.#unwritten = Number.NEGATIVE_INFINITY
+      this.#logger.warn(
+        `The file options.history of the console was damaged (${(error as Error).message}): it is now ${aside}, and a new file begins`
+      )
+    } catch (reason) {
+      this.#complain(reason)
     }
   }
 
