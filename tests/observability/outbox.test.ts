@@ -92,7 +92,8 @@ describe('an outbox that is observed', () => {
 
     const app = new Elysia().use(prometheus())
     const told = async () => (await app.handle(new Request('http://here/metrics'))).text()
-    const figure = (name: string) => `elysia_microservices_outbox_${name}{schema="elysia_microservices",engine="memory"}`
+    const figure = (name: string) =>
+      `elysia_microservices_outbox_${name}{schema="elysia_microservices",engine="memory"}`
     const text = await told()
     for (const line of ['pending', 'failed', 'oldest_seconds'].map((name) => `${figure(name)} 0\n`))
       assert.ok(text.includes(line), `${line} is in ${text}`)
