@@ -2,7 +2,7 @@
 
 /** Milliseconds over which a rate is counted, so that it does not jump. */
 const OVER = 5_000
-/** Largest number of counters; beyond it all begin anew. */
+/** Largest number of counters; beyond it all counts begin again. */
 const MAX_COUNTERS = 1_000
 
 export class Rates {
