@@ -98,8 +98,10 @@ export interface EntryBatch {
   readonly copies: number
 }
 
-/** The position of an event that is stored now (0), or was before (1). */
+/** The position of an event that is stored now (0), or was before (1), or is not kept because its time has passed (2). */
 export type Stored = readonly [position: string, wasThere: number]
+/** The time of an event has passed that was to be kept until then. */
+export const PASSED = 2
 
 /** The outcome of a batch. */
 export interface Appended {

@@ -106,6 +106,19 @@ export function futureEvents(under: EngineUnderTest): void {
         }
       )
 
+      caseOf('is published at once if its time has passed', ['positions'], async () => {
+        const pattern = fresh()
+        const seen: Message[] = []
+        await note(pattern, 'passed', seen)
+        const client = newClient()
+        const past = { id: 'x', at: new Date(Date.now() - HOUR) }
+        const { position, duplicate } = await client.publish(pattern, 1, past)
+        assert.deepEqual([typeof position, duplicate], ['string', false])
+        assert.deepEqual(await client.publish(pattern, 2, past), { id: 'x', position, duplicate: true })
+        await until('It has come', () => seen.length === 1)
+        assert.deepEqual([seen[0]?.data, seen[0]?.delivery?.position], [1, position])
+      })
+
       caseOf('counts from its time among those of its key', [], async () => {
         const pattern = fresh()
         const seen: Message[] = []

@@ -7,7 +7,8 @@ import { FIRE, NOW, script, TRIMMING, WAKE } from './lua.ts'
  * events. Arguments: the beginning of the keys of ids, milliseconds that stored events are kept (0: for ever), and for
  * each event its id, its time (milliseconds since 1970, or behind a plus sign from now on), and a list as JSON: the
  * milliseconds for which its id is remembered once it is stored, and its fields. Answers, for each event, its position
- * (empty: it waits), and 1 if it was there before; nothing if there is no stream.
+ * (empty: it waits), and 1 if it was there before, 2 if its time has passed, so that it is not kept; nothing if there
+ * is no stream.
  */
 export const PLAN = script(`${NOW}
 ${WAKE}
@@ -21,6 +22,7 @@ for n = 1, #KEYS - 4 do
   local id, time, event = ARGV[3 * n], ARGV[3 * n + 1], ARGV[3 * n + 2]
   local known = redis.call('GET', KEYS[4 + n])
   if known then out[n] = {known, 1}
+  elseif string.sub(time, 1, 1) ~= '+' and tonumber(time) <= now then out[n] = {'', 2}
   else
     if string.sub(time, 1, 1) == '+' then time = string.format('%.0f', now + tonumber(string.sub(time, 2))) end
     redis.call('HSET', awaited, id, event)

@@ -2,7 +2,7 @@
 import { delayLeft, newSecret, type Publisher, type Store } from '@elysia-microservices/engine'
 import { NotStoredError } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
-import { type Appended, type EntryContent, isUnprepared, type Stored, type Time } from '../driver.ts'
+import { type Appended, type EntryContent, isUnprepared, PASSED, type Stored, type Time } from '../driver.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
 import { endOfNestEvent } from '../words/frames.ts'
 import { idOf, streamOf } from '../words/keys.ts'
@@ -142,11 +142,18 @@ export class EventStore implements Store<OutgoingEntry> {
         // While an event waits, the key of its id keeps others out, which may have chosen it.
         if (isNow && isOwnId && !batch.isAgain) this.#settled.push(...keysOf(address, events))
         const positions = isNow && isOwnId ? following(answer[0] as Stored, events.length) : answer
+        const passed: Numbered[] = []
         for (const [at, { event, number }] of batch.events.entries()) {
           const [position, wasThere] = positions[at] as Stored
+          if (wasThere === PASSED) {
+            passed.push({ event: { ...event, due: undefined, isOwnId: false }, number })
+            continue
+          }
           if (wasThere === 0) listeners?.send?.(event.packet, event.headers)
           publisher.stored(number, position === '' ? undefined : position, wasThere === 1)
         }
+        // If the connection is lost meanwhile, the publisher appends them again.
+        if (passed.length > 0 && this.isConnected) this.#append({ events: passed, isAgain: true })
       },
       (error: Error) => this.#failed(batch, address, error)
     )

@@ -1,5 +1,5 @@
 /** The events that wait for their time at a Redis server inside the process. */
-import type { Awaited, PlannedBatch, Stored } from '../driver.ts'
+import { type Awaited, PASSED, type PlannedBatch, type Stored } from '../driver.ts'
 import { fieldsOf } from '../words/frames.ts'
 import { idOf } from '../words/keys.ts'
 import type { Awaiting, Kept } from './fake-kept.ts'
@@ -13,6 +13,7 @@ export function planIn({ future, ids }: Kept, batch: PlannedBatch, now: number):
     const remembered = ids.get(key)
     if (remembered !== undefined && now < remembered.until) return [remembered.position, 1]
     const due = event.time.startsWith('+') ? now + Number(event.time) : Number(event.time)
+    if (!event.time.startsWith('+') && due <= now) return ['', PASSED]
     waiting.set(event.id, { due, fields: fieldsOf(event), window: batch.duplicateWindow })
     ids.set(key, { position: '', until: Number.POSITIVE_INFINITY })
     return ['', 0]

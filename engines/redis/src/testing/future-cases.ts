@@ -69,10 +69,22 @@ export function futureCases(title: string, open: () => Promise<ServerForCases>):
     })
 
     it('are stored in the order of their times, and those of one time in the order of their ids', async () => {
-      const { store, plan, ids } = await waiting()
-      const past = (await store.time()) - 1_000
-      await plan({ c: `${past}`, b: `${past}`, a: `${past + 1}` })
+      const { server, store, plan, ids } = await waiting()
+      const soon = (await store.time()) + SOON
+      await plan({ c: `${soon}`, b: `${soon}`, a: `${soon + 1}` })
+      await server.pass(2 * SOON)
       assert.deepEqual(await ids(), ['b', 'c', 'a'])
+    })
+
+    it('are not kept if their time has passed', async () => {
+      const { store, plan, ids } = await waiting()
+      const past = (await store.time()) - 1
+      assert.deepEqual(await plan({ a: `${past}`, b: `${past + HOUR}` }), [
+        ['', 2],
+        ['', 0]
+      ])
+      assert.deepEqual(await plan({ a: `${past + HOUR}` }), [['', 0]])
+      assert.deepEqual(await ids(), [])
     })
 
     it('keep others with their ids out, also when they are stored; a cancelled one does not', async () => {
