@@ -5,7 +5,6 @@
 import type { Caller } from './call.ts'
 import type { ClientStatus, ConnectionListener } from './connection-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
-import type { Clock } from './durable/clock.ts'
 import type { DurableCaller, DurableFigures } from './durable/published.ts'
 import type { MessageHeaders } from './headers.ts'
 import type { Logger } from './logger.ts'
@@ -132,8 +131,6 @@ export interface EventStore {
   readonly name: string
   /** Abilities of the store. */
   readonly stores: StoreTraits
-  /** The clock by which events become due. Default: the system's clock. */
-  readonly clock?: Clock | undefined
   /**
    * Makes the part of a service that runs its durable handlers. Its dispatcher has only the routes of durable handlers.
    * @throws {OptionError} an option is wrong for a service

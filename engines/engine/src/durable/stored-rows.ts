@@ -75,6 +75,8 @@ export function waitingEvent(row: StoredRow): WaitingEvent {
 
 /** The events of the future in a table. */
 export interface WaitingRows {
+  /** The time by which events become due, in milliseconds since 1970. */
+  now(): number | Promise<number>
   /** @returns whether the event waited */
   cancel(pattern: string, id: string): boolean | Promise<boolean>
   /** @returns whether the event waited */
@@ -94,6 +96,7 @@ export interface WaitingRows {
 /** Reads and changes the events of the future in a table; nothing is kept in memory. */
 export function futureIn(table: () => Promise<WaitingRows>): FutureEvents {
   return {
+    now: async () => (await table()).now(),
     cancel: async (pattern, id) => (await table()).cancel(routeOf(pattern), id),
     fire: async (pattern, id) => (await table()).fire(routeOf(pattern), id),
     async *list({ pattern, limit } = {}) {

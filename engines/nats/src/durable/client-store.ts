@@ -41,6 +41,10 @@ const FOR_EVER = 50 * 365 * 24 * 60 * 60 * 1_000
 export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessage> {
   override readonly future = new NatsFuture({
     jetStream: async () => (await this.streams()).jetStream,
+    now: async () => {
+      await ensureLater((await this.streams()).jetStream, this.#options.durable, this.#time)
+      return this.#time.earliest
+    },
     publish: (event) => this.#publishOwn(event)
   })
   protected override readonly isTimedByServer = true

@@ -37,6 +37,7 @@ describe('events that wait for their time in NATS', () => {
     await over.clock.advance(HOUR)
     const seen = await serving()
     const client = await over.open()
+    assert.ok(Math.abs((await client.future.now()) - over.clock.now()) < 1_000)
     await client.publish('orders.late', 1, { id: 'delay', delay: 5_000 })
     const at = new Date(over.clock.now() + 5_000)
     await client.publish('orders.late', 1, { id: 'at', at })

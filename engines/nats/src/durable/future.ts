@@ -21,6 +21,8 @@ const ATTEMPTS = 5
 
 export interface FutureOptions {
   jetStream(): Promise<JetStream>
+  /** The time of the server in milliseconds since 1970. */
+  now(): Promise<number>
   publish(event: Omit<StoredMessage, 'timeout' | 'signal'>): Promise<Published>
 }
 
@@ -37,6 +39,10 @@ export class NatsFuture implements FutureEvents {
 
   constructor(options: FutureOptions) {
     this.#options = options
+  }
+
+  now(): Promise<number> {
+    return this.#options.now()
   }
 
   cancel(pattern: Pattern, id: string): Promise<boolean> {

@@ -327,6 +327,12 @@ export class Tables {
     return Number(rows[0]?.['count']) > 0
   }
 
+  /** The time of the server in milliseconds since 1970. */
+  async now(): Promise<number> {
+    const [row] = await this.query('select (extract(epoch from clock_timestamp()) * 1000)::text as now')
+    return Number(row?.['now'])
+  }
+
   /** Deletes an event of the future. @returns whether it waited */
   async cancel(pattern: string, id: string): Promise<boolean> {
     const rows = await this.query(

@@ -19,6 +19,10 @@ export class RedisFuture implements FutureEvents {
     this.#store = store
   }
 
+  now(): Promise<number> {
+    return this.#ask((store) => store.time())
+  }
+
   cancel(pattern: Pattern, id: string): Promise<boolean> {
     return this.#ask((store) => store.cancel(routeOf(pattern), id))
   }

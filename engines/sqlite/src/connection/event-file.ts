@@ -188,6 +188,10 @@ export class EventFile {
     return wasWaiting
   }
 
+  now(): number {
+    return this.clock.now()
+  }
+
   cancel(pattern: string, id: string): boolean {
     return this.log.cancel(pattern, id)
   }

@@ -8,7 +8,6 @@ import {
   type Carrying,
   type ClientStatus,
   type ClientTransport,
-  type Clock,
   type CloseOptions,
   type CodecName,
   type ConnectionListener,
@@ -51,7 +50,6 @@ import {
   type StoringTransport,
   storeOf,
   storesNothing,
-  systemClock,
   type Traits,
   type Transport,
   timeoutOf,
@@ -251,15 +249,8 @@ export function connect(options: ConnectOptions<CodecName> & RepeatingOptions = 
   if (onStatus !== undefined) for (const one of [client, durable]) one?.onStatus(onStatus)
   for (const middleware of wrap) middleware.attach?.(client)
   const traits = store === undefined ? transport.traits : { ...transport.traits, stores: store.stores }
-  const clock = (store ?? (transport as Partial<StoringTransport>).store)?.clock ?? systemClock
-  return new TransportClient(
-    client,
-    durable,
-    clock,
-    traits,
-    tracedSent(wrap, traits.shares === 'caller' ? client : undefined),
-    adapt
-  )
+  const traced = tracedSent(wrap, traits.shares === 'caller' ? client : undefined)
+  return new TransportClient(client, durable, traits, traced, adapt)
 }
 
 /** Makes a call in a handler `within` its message, unless the call names one. */
@@ -300,7 +291,6 @@ class TransportClient extends Calls implements UntypedStoringClient {
   readonly #transport: ClientTransport
   /** The store beside the transport; `undefined`: the transport stores events itself, or none. */
   readonly #store: StoreClient | undefined
-  readonly #clock: Clock
   readonly #publishing: Publishing
   /** Abilities of the transport, and its store: for packages that build on this one, see `insideOf`. */
   readonly [INSIDE]: InsideClient
@@ -308,7 +298,6 @@ class TransportClient extends Calls implements UntypedStoringClient {
   constructor(
     transport: ClientTransport,
     store: StoreClient | undefined,
-    clock: Clock,
     traits: Traits,
     wrap: readonly Middleware<SentMessage>[],
     adapt?: Adapt
@@ -325,7 +314,6 @@ class TransportClient extends Calls implements UntypedStoringClient {
     )
     this.#transport = transport
     this.#store = store
-    this.#clock = clock
     this.#publishing = publishing
     this[INSIDE] = { traits, durable, engine: durable && (store?.name ?? name) }
   }
@@ -376,7 +364,7 @@ class TransportClient extends Calls implements UntypedStoringClient {
     const store = this.#futureStore
     const planned = { ...schedule, every, dataOf: () => data }
     await dropPlanned(store, planned, prefixOf(planned))
-    return planNext(store, planned, this.#clock.now())
+    return planNext(store, planned)
   }
 
   async unschedule(id: string, pattern: Pattern): Promise<boolean> {

@@ -42,6 +42,8 @@ export interface FutureEvents {
    * @returns false if it does not wait
    */
   fire(pattern: Pattern, id: string): Promise<boolean>
+  /** The time by which events become due, in milliseconds since 1970: the clock of this process may differ. */
+  now(): Promise<number>
   /** Lists events that wait, the soonest first. */
   list(options?: ListWaitingOptions): AsyncIterable<WaitingEvent>
 }

@@ -4,7 +4,6 @@ import { OptionError } from '../errors/index.ts'
 import type { IncomingMessage } from '../message.ts'
 import type { EventStore, StoreClient, StoringTransport, Transport } from '../transport.ts'
 import { hasWildcards } from '../wildcards.ts'
-import { type Clock, systemClock } from './clock.ts'
 import { noFuture } from './future.ts'
 import { contextOf, type StoringService } from './kept.ts'
 import { groupOf } from './options.ts'
@@ -67,7 +66,6 @@ export class Recurring {
   readonly #rules: readonly Rule[]
   readonly #store: EventStore
   readonly #owner: StoringService
-  readonly #clock: Clock
   #client: StoreClient | undefined
 
   /**
@@ -84,7 +82,6 @@ export class Recurring {
     if (this.#rules.length > 0 && !store.stores.future) throw noFuture(store.name)
     this.#store = store
     this.#owner = owner
-    this.#clock = store.clock ?? systemClock
   }
 
   /** The dispatcher with which a server is started: before a recurring event runs, the next one waits in the store. */
@@ -96,10 +93,8 @@ export class Recurring {
         const id = message.isStored ? message.delivery?.id : undefined
         const found = id === undefined ? undefined : (this.#ofHandler(id, message) ?? ofClient(id, message))
         if (found === undefined) return dispatcher.event(message)
-        // Of times that have passed meanwhile, this event is the only one. The clock here may be behind that of the
-        // store.
-        const after = Math.max(found.due || 0, this.#clock.now())
-        return this.#plan(found.schedule, after).then(() => dispatcher.event(message))
+        // Of times that have passed meanwhile, this event is the only one.
+        return planNext(this.#opened, found.schedule, found.due || 0).then(() => dispatcher.event(message))
       }
     }
   }
@@ -113,17 +108,13 @@ export class Recurring {
   async start(): Promise<void> {
     for (const rule of this.#rules) {
       await dropPlanned(this.#opened, rule, rule.prefix)
-      await this.#plan(rule, this.#clock.now())
+      await planNext(this.#opened, rule)
     }
   }
 
   get #opened(): StoreClient {
     this.#client ??= this.#store.client(contextOf(this.#owner))
     return this.#client
-  }
-
-  async #plan(schedule: Schedule, after: number): Promise<void> {
-    await planNext(this.#opened, schedule, after)
   }
 
   /** Closes the connection. Events that wait stay in the store. */

@@ -71,14 +71,19 @@ export const checkScheduleName = /* @__PURE__ */ mustBe(
   (value) => typeof value === 'string' && /^[^\s:@]{1,128}$/.test(value)
 )
 
-/** Puts the next event of a rule into the store. @param after milliseconds since 1970 */
+/**
+ * Puts the next event of a rule into the store. It is the next one by the clock of the store, so that no time comes again
+ * if the clock of this process is behind it, and none is left out if it is ahead.
+ * @param passed the time of the event that has come, in milliseconds since 1970
+ */
 export async function planNext(
   store: DurableCaller,
   schedule: Schedule,
-  after: number
+  passed = 0
 ): Promise<Date | undefined> {
   const { pattern, every, key, headers, groups } = schedule
-  const at = await nextTime(every, new Date(after))
+  const now = (await store.future?.now()) ?? 0
+  const at = await nextTime(every, new Date(Math.max(passed, Math.floor(now))))
   if (at === undefined) return undefined
   const due = at.toISOString()
   const id = `${prefixOf(schedule)}${due}`

@@ -103,6 +103,7 @@ function memoryFuture(hub: MemoryHub): FutureEvents {
   const { later } = hub.store
   const take = (pattern: Pattern, id: string) => later.take(eventName(routeOf(pattern), id))
   return {
+    now: async () => hub.store.clock.now(),
     cancel: async (pattern, id) => take(pattern, id) !== undefined,
     async fire(pattern, id) {
       const event = take(pattern, id)

@@ -73,7 +73,6 @@ export function memory<const Codec extends CodecName = 'json'>(
     store: {
       name: 'memory',
       stores: traits.stores,
-      clock,
       server: (context) => new MemoryStoreServer(hub, context),
       client: () => new MemoryStoreClient(hub)
     },
