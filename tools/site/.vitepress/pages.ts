@@ -31,11 +31,14 @@ export function pageOf(file: string): string {
   return file
 }
 
-/** The address of the repository, as package.json states it. */
+/** The address of the repository: as package.json states it, or where the workflow that builds the site runs. */
 const { repository } = JSON.parse(readFileSync(join(rootFolder, 'package.json'), 'utf8')) as {
   readonly repository?: { readonly url: string }
 }
-export const address = repository?.url.replace(/^git\+/, '').replace(/\.git$/, '')
+const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = process.env
+export const address =
+  repository?.url.replace(/^git\+/, '').replace(/\.git$/, '') ??
+  (server === undefined || name === undefined ? undefined : `${server}/${name}`)
 
 /** The reports of the benchmark, with their charts: HTML files that the site serves as they are. */
 export const REPORTS: readonly string[] = readdirSync(join(rootFolder, 'docs/benchmarks')).filter((name) =>
