@@ -24,8 +24,12 @@ interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>
 }
 
+/** As in a workflow of this repository. */
+const WORKFLOW = { GITHUB_SERVER_URL: 'https://code.example', GITHUB_REPOSITORY: 'own/name' }
+
 async function build(): Promise<void> {
-  await promisify(execFile)('npm', ['run', 'docs'], { cwd: rootFolder, maxBuffer: 64 * 1024 * 1024 })
+  const env = { ...process.env, ...WORKFLOW }
+  await promisify(execFile)('npm', ['run', 'docs'], { cwd: rootFolder, env, maxBuffer: 64 * 1024 * 1024 })
 }
 
 /** The page of a document; `undefined`: there is none. */
@@ -96,6 +100,11 @@ describe('the site', () => {
   it('has links to all pages on every page', () => {
     const { links } = readHtml('errors.html')
     for (const { page } of PAGES) assert.ok(links.includes(`/${page}.html`), page)
+  })
+
+  it('leads from its landing page to the repository', () => {
+    const main = readFileSync(join(SITE, 'index.html'), 'utf8').split('role="main"')[1] ?? ''
+    assert.match(main, /<a [^>]*href="https:\/\/code\.example\/own\/name"/)
   })
 
   it('shows its version, with a link to the changes', () => {
@@ -193,21 +202,34 @@ describe('the site', () => {
         })
       }
 
-      it('finds pages by common terms', async () => {
+      it('finds the answers to what people ask, and pages by common terms', async () => {
         const tab = await browser.newPage()
         await tab.goto(`${address}/limits.html`)
         await tab.locator('.DocSearch-Button').click()
-        for (const [words, page] of [
-          ['saga', 'recipes'],
-          ['load balancing', 'connections'],
-          ['CORS', 'gateway'],
-          ['circuit breaker', 'deadlines'],
-          ['versioning', 'patterns'],
-          ['lifecycle', 'stopping'],
-          ['retry', 'connections']
+        for (const [words, answer] of [
+          ['call an existing Nest service', '/examples/migrate-from-nest.html#migrating-a-nest-application'],
+          ['what happens when a service is down', '/errors.html#503-for-a-service-that-is-down'],
+          ['how to set a timeout', '/deadlines.html'],
+          ['validate input with zod', '/schemas.html#schemas'],
+          ['authentication token', '/security.html#authentication'],
+          ['retry failed events', '/durable-events.html'],
+          ['deploy to Kubernetes', '/recipes.html#kubernetes'],
+          ['test without a port', '/testing.html#testing'],
+          ['see traces in Grafana', '/observability.html#traces'],
+          ['send events from a database transaction', '/outbox.html#publishing-in-a-transaction'],
+          ['call from a browser', '/websocket.html'],
+          ['run a job every day', '/later.html#every-day'],
+          ['how stable is it', '/versions.html#what-is-stable'],
+          ['saga', '/recipes.html'],
+          ['load balancing', '/connections.html'],
+          ['CORS', '/gateway.html'],
+          ['circuit breaker', '/deadlines.html'],
+          ['versioning', '/patterns.html'],
+          ['lifecycle', '/stopping.html'],
+          ['retry', '/connections.html']
         ] as const) {
           await tab.locator('#localsearch-input').fill(words)
-          await tab.locator(`.result[href*="/${page}.html"]`).first().waitFor()
+          await tab.locator(`.result[href*="${answer}"]`).first().waitFor()
         }
         await tab.close()
       })

@@ -60,6 +60,19 @@ function everyExportIsDocumented(application) {
   })
 }
 
+/** Makes links of rxjs's own documentation, which inherited methods have, plain names: they lead to its pages. */
+function noLinksOfRxjs(application) {
+  application.converter.on(Converter.EVENT_RESOLVE_BEGIN, (context) => {
+    for (const signature of context.project.getReflectionsByKind(ReflectionKind.CallSignature)) {
+      const [declared] = context.getSymbolFromReflection(signature.parent)?.declarations ?? []
+      if (!declared?.getSourceFile().fileName.includes('/node_modules/rxjs/')) continue
+      const { summary = [], blockTags = [] } = signature.comment ?? {}
+      for (const part of [summary, ...blockTags.map(({ content }) => content)].flat())
+        if (part.kind === 'inline-tag') Object.assign(part, { kind: 'code', text: `\`${part.text}\`` })
+    }
+  })
+}
+
 function isSaid(entry) {
   return [entry, ...(entry.signatures ?? [])].some((each) => each.isReference() || each.hasComment())
 }
@@ -77,7 +90,7 @@ function fontOfTheSite(application) {
 }
 
 export default {
-  plugin: [importNames, everyExportIsDocumented, fontOfTheSite],
+  plugin: [importNames, everyExportIsDocumented, noLinksOfRxjs, fontOfTheSite],
   tsconfig: 'tsconfig.api.json',
   entryPoints: [...entries.keys()],
   out: 'dist/api',
@@ -90,7 +103,7 @@ export default {
   disableSources: true,
   excludePrivate: true,
   hideGenerator: true,
-  // Links to NATS's own documentation that inherited options contain.
+  // Links of NATS's own documentation that inherited options contain.
   externalSymbolLinkMappings: { '@nats-io/nats-core': { '*': '#' } },
   validation: { notExported: false, invalidLink: true },
   treatWarningsAsErrors: true

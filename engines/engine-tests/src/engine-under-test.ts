@@ -47,12 +47,14 @@ export interface EngineUnderTest {
   readonly strangers?: object
   /** Why the engine has no address for a pattern; `undefined`: it has one. Default: it has one for every pattern. */
   refuses?(pattern: string): string | undefined
+  /** Starts the engine, empty. */
   start(): Promise<RunningEngine>
 }
 
 /** Another way to the server: connections over it are lost when it is stopped. */
 export interface Detour {
   readonly port: number
+  /** Closes this way, with all connections over it. */
   stop(): Promise<void>
 }
 
@@ -79,6 +81,7 @@ export interface RunningEngine {
   start(): Promise<void>
   /** Suspends the server: connections stay, but no message moves. */
   suspend(): void
+  /** Ends `suspend`: messages move again. */
   resume(): void
   /** Opens another way to the server, until it is stopped. @param port its port. Default: any free one */
   detour(port?: number): Promise<Detour>
@@ -104,10 +107,15 @@ export const NO_SERVER: Omit<RunningEngine, 'transport' | 'store'> = {
 /** A server inside the process: a fake of a driver. */
 export interface FakeServer {
   readonly port: number
+  /** Cuts all connections, and refuses new ones; what is stored stays. */
   stop(): void
+  /** Accepts connections again. */
   start(): void
+  /** Lets no message move; connections stay. */
   suspend(): void
+  /** Ends `suspend`. */
   resume(): void
+  /** Opens another way to the server, on this port. */
   detour(port: number): { readonly port: number; stop(): void }
 }
 

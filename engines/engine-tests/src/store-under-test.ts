@@ -14,6 +14,7 @@ export interface RunningStore extends Omit<RunningEngine, 'transport' | 'store'>
 export interface StoreUnderTest
   extends Pick<EngineUnderTest, 'name' | 'title' | 'missing' | 'hasServer' | 'slow' | 'sharesByPartition'> {
   readonly stores: EventStore['stores']
+  /** Starts the store, empty. */
   start(): Promise<RunningStore>
 }
 

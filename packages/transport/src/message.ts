@@ -107,6 +107,7 @@ export interface StoredParts {
 
 /** Finds the caller that belongs to a reply address of an engine. */
 export interface Sources {
+  /** The caller; `undefined`: it has said nothing of itself. */
   sourceOf(replyTo: string): Source | undefined
 }
 

@@ -51,6 +51,7 @@ export interface ProgramLine {
   readonly text: string
 }
 
+/** An order of the page to `dev`. */
 export type ProgramAction = 'start' | 'stop' | 'restart'
 
 /** All programs, as the server sends them to every page. */

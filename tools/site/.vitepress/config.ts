@@ -97,6 +97,12 @@ export default defineConfig({
   srcDir: '../..',
   srcExclude: NOT_ON_THE_SITE,
   outDir: './dist',
+  // Vue is installed beside the site, and pages are outside of this folder.
+  vite: {
+    resolve: {
+      alias: [{ find: /^vue(?=$|\/)/, replacement: join(import.meta.dirname, '../node_modules/vue') }]
+    }
+  },
   rewrites: pageOf,
   metaChunk: true,
   markdown: {
@@ -128,6 +134,24 @@ export default defineConfig({
       provider: 'local',
       options: {
         detailedView: true,
+        // People type questions. Both functions become text of the page, so they use nothing from outside.
+        miniSearch: {
+          searchOptions: {
+            processTerm: (term) =>
+              /^(an?|and|are|by|can|do|does|for|from|happens|how|i|in|is|it|my|of|on|set|the|to|what|when|with|without)$/i.test(
+                term
+              )
+                ? null
+                : term.toLowerCase(),
+            // Pages for contributors mention everything.
+            boostDocument: (id) =>
+              /\/(architecture|contributing|decisions|dependencies|engines|protocol|running-tests|torture.*|bench|packages\/.*)\.html/.test(
+                id as string
+              )
+                ? 0.3
+                : 1
+          }
+        },
         // Adds words that people search for to the words of a page.
         _render(text, env, markdown) {
           // The search index needs no colours, so highlighting is turned off.
@@ -143,6 +167,10 @@ export default defineConfig({
     docFooter: { prev: 'Previous', next: 'Next' }
   },
   ...(site === undefined ? {} : { sitemap: { hostname: site } }),
+  transformPageData({ relativePath, frontmatter }) {
+    if (relativePath === 'index.md' && address !== undefined)
+      frontmatter['hero'].actions.push({ theme: 'alt', text: 'Repository', link: address })
+  },
   // VitePress' landing page lacks the element <main>, which screen readers look for.
   transformHtml: (html, _id, { page }) =>
     page === 'index.md' ? html.replace('id="VPContent"', 'id="VPContent" role="main"') : html,

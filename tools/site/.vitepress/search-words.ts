@@ -23,7 +23,15 @@ export const WORDS: Readonly<Record<string, readonly string[]>> = {
     'failover',
     'health check'
   ],
-  deadlines: ['circuit breaker', 'bulkhead', 'hedging', 'timeout budget', 'deadline propagation'],
+  deadlines: [
+    'timeout',
+    'timeouts',
+    'circuit breaker',
+    'bulkhead',
+    'hedging',
+    'timeout budget',
+    'deadline propagation'
+  ],
   recipes: [
     ...[
       'saga',
@@ -60,7 +68,15 @@ export const WORDS: Readonly<Record<string, readonly string[]>> = {
   services: ['lifecycle', 'dependency injection', 'module', 'plugin'],
   streams: ['backpressure', 'flow control', 'subscription', 'server push'],
   events: ['publish', 'subscribe', 'pub/sub', 'fire and forget', 'broadcast'],
-  'durable-events': ['queue', 'job', 'dead letter queue', 'at least once', 'redelivery', 'exactly once'],
+  'durable-events': [
+    'retry failed events',
+    'queue',
+    'job',
+    'dead letter queue',
+    'at least once',
+    'redelivery',
+    'exactly once'
+  ],
   outbox: ['transactional outbox', 'exactly once', 'idempotency', 'deduplication', 'change data capture'],
   limits: ['rate limit', 'throttling', 'load shedding', 'overload', 'backpressure', 'concurrency limit'],
   errors: [

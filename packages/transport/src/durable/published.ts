@@ -61,6 +61,7 @@ export interface DeadLetter {
   readonly leftOut?: readonly string[]
 }
 
+/** Which dead letters are listed. */
 export interface ListDeadLettersOptions {
   /** Most dead letters that are listed. Default: all. */
   readonly limit?: number
