@@ -1,5 +1,5 @@
 /**
- * What a service costs that has nothing to do, and how long it takes to start, by its patterns and its connections;
+ * The costs of a service that has nothing to do, and the time until it has started, by its patterns and connections;
  * beside NestJS: `bun run-idle.ts [--runtime=node] [--seconds=20] [--patterns=1,100] [--connections=0,1000]`.
  */
 import { parseArgs } from 'node:util'
