@@ -11,14 +11,25 @@ export function isCall(step: Step): step is Call {
   return ['request', 'stream', 'channel', 'emit', 'publish', 'cancel'].includes(step.do)
 }
 
+interface Circumstances {
+  readonly timeout: number
+  readonly isCalm: boolean
+  readonly suffix?: string | undefined
+}
+
+/** Handlers that answer soon. */
+const SOON = new Set(['echo', 'wait', 'back'])
+
 export class Calls {
   /** Number of events that nobody has promised or refused yet. */
   waiting = 0
   readonly #world: Pick<World, 'after'>
   readonly #ledger: Ledger
   readonly #clientOf: (n: number) => UntypedStoringClient | undefined
-  /** Whether calls have no time limit, so that callers must give up those that never end. */
-  readonly #hasNoTimeout: boolean
+  /** Whether nothing happens in this life because of which a call may fail. */
+  readonly #isCalm: boolean
+  /** Milliseconds for a call; 0: no limit, so that callers must give up those that never end. */
+  readonly #timeout: number
   readonly #suffix: string
   /** Events that wait for their time. */
   readonly #waiting: { readonly pattern: string; readonly id: string; readonly kept: Kept }[] = []
@@ -29,12 +40,13 @@ export class Calls {
     world: Pick<World, 'after'>,
     ledger: Ledger,
     clientOf: (n: number) => UntypedStoringClient | undefined,
-    { hasNoTimeout, suffix = '' }: { readonly hasNoTimeout: boolean; readonly suffix?: string | undefined }
+    { timeout, isCalm, suffix = '' }: Circumstances
   ) {
     this.#world = world
     this.#ledger = ledger
     this.#clientOf = clientOf
-    this.#hasNoTimeout = hasNoTimeout
+    this.#timeout = timeout
+    this.#isCalm = isCalm
     this.#suffix = suffix
   }
 
@@ -88,11 +100,15 @@ export class Calls {
     const client = this.#clientOf(step.client)
     if (client === undefined) return
     const id = this.#id(step.work)
-    this.#ledger.calling(id, `request ${id}`, step.idempotent)
     const abort = new AbortController()
-    const isNever = step.work === 'never' && this.#hasNoTimeout
+    const isNever = step.work === 'never' && this.#timeout === 0
     const after = step.abort > 0 ? step.abort : isNever ? 2_000 : 0
     if (after > 0) this.#world.after(after, () => abort.abort())
+    this.#ledger.calling(id, `request ${id}`, {
+      isIdempotent: step.idempotent,
+      mustSucceed: this.#isCalm && after === 0 && SOON.has(step.work) && step.takes <= 1_000,
+      ends: this.#timeout === 0 ? Infinity : performance.now() + this.#timeout
+    })
     client
       .request(step.work, this.#payload(id, { takes: step.takes, ...filled(step) }), {
         signal: abort.signal,
@@ -112,7 +128,7 @@ export class Calls {
     const client = this.#clientOf(step.client)
     if (client === undefined) return
     const id = this.#id(step.source)
-    this.#ledger.calling(id, `stream ${id}`)
+    this.#ledger.calling(id, `stream ${id}`, { mustSucceed: this.#isCalm && this.#timeout === 0 })
     const payload = this.#payload(id, {
       values: step.values,
       takes: step.source === 'count' ? 0 : step.pause
@@ -120,11 +136,13 @@ export class Calls {
     const read = async () => {
       let values = 0
       for await (const value of client.stream(step.source, payload)) {
-        if (value !== values) this.#ledger.breaks(`stream ${id} gave ${String(value)} in place of ${values}`)
+        const right = step.source === 'echo' ? id : values
+        if (value !== right) this.#ledger.breaks(`stream ${id} gave ${String(value)} in place of ${right}`)
         if (++values >= step.take) return 'left'
         if (step.pause > 0) await wait(step.pause)
       }
-      if (values < Math.min(step.values, MOST_VALUES[step.source]))
+      const least = step.source === 'echo' ? 1 : step.values
+      if (values < Math.min(least, MOST_VALUES[step.source]))
         this.#ledger.breaks(`stream ${id} ended after ${values} of ${step.values} values`)
       return 'ended'
     }
@@ -139,7 +157,7 @@ export class Calls {
     if (client === undefined) return
     const id = this.#id(step.to)
     const ledger = this.#ledger
-    ledger.calling(id, `channel ${id}`)
+    ledger.calling(id, `channel ${id}`, { mustSucceed: this.#isCalm && this.#timeout === 0 })
     async function* values() {
       for (let n = 0; n < step.values; n++) {
         if (step.pause > 0) await wait(step.pause)

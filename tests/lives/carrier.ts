@@ -14,11 +14,16 @@ import { overWebSockets, strangerOf } from './websocket.ts'
 import { Lane, type World } from './world.ts'
 
 const PORT = 4_000
+/** One client waits for no leases, so that services have clients of both kinds. */
+export const WITHOUT_LEASES = 2
+
+/** Where events are stored: in a file, or in the process. */
+export type Store = EventStore | ReturnType<typeof memory>
 
 /** Options of a client or service that say over what it works. */
 export interface Place {
   readonly transport: Transport
-  readonly store?: EventStore
+  readonly store?: Store | undefined
 }
 
 export interface Carrier {
@@ -32,7 +37,8 @@ export interface Carrier {
   /** The connections of one client or service to the engine's server are lost, for a time. */
   lose?(name: string, milliseconds: number): void
   freeze?(client: string, milliseconds: number): void
-  stranger?(bytes: Uint8Array): void
+  /** @param isLeft is called if the service has not closed the connection after a second */
+  stranger?(bytes: Uint8Array, isLeft: () => void): void
   /** The server of the engine ends, and begins again. */
   stop?(): void
   start?(): void
@@ -71,7 +77,8 @@ export function carrierOf(config: Config, world: World): Carrier {
     case 'mqtt': {
       const server = new FakeMqttServer()
       server.turn = turnsOf(config, world)
-      return overServer(world, server, (port) => mqttBy(server.driver, { url: `mqtt://127.0.0.1:${port}` }))
+      const mqtt = (port: number) => mqttBy(server.driver, { url: `mqtt://127.0.0.1:${port}` })
+      return overServer(world, server, mqtt, memory())
     }
     case 'nats': {
       const server = new FakeNatsServer({ clock: world.clock })
@@ -105,13 +112,18 @@ function turnsOf({ delay }: Config, world: World): (work: () => void) => void {
 }
 
 /** Each end has a way of its own to the server, which can be lost alone. */
-function overServer(world: World, server: Server, transport: (port: number) => Transport): Carrier {
+function overServer(
+  world: World,
+  server: Server,
+  transport: (port: number) => Transport,
+  store?: Store
+): Carrier {
   const ways = new Map<string, { readonly port: number; stop(): void; isAway: boolean }>()
   let ports = 20_000
   const via = (name: string) => {
     const way = ways.get(name) ?? { ...server.detour(++ports), isAway: false }
     ways.set(name, way)
-    return { transport: transport(way.port) }
+    return { transport: transport(way.port), ...(store && { store }) }
   }
   return {
     service: via,
@@ -172,7 +184,9 @@ function overSockets(config: Config, world: World): Carrier {
         url,
         connections,
         sockets: net.runtime(name),
-        ...(isNest ? { protocol: 'nest' } : { rsocket: { resume, lease } })
+        ...(isNest
+          ? { protocol: 'nest' }
+          : { rsocket: { resume, lease: lease && name !== `client-${WITHOUT_LEASES}` } })
       } as object as Parameters<typeof tcp>[0])
     }),
     ...faultsOf(net, world, (bytes) => bytes)
@@ -195,12 +209,19 @@ function faultsOf(net: Net, world: World, saidBy: (bytes: Uint8Array) => Uint8Ar
   return {
     cut: (client: string) => net.cut(client),
     freeze: (client: string, milliseconds: number) => net.freeze(client, milliseconds),
-    stranger: (bytes: Uint8Array) => {
-      const socket = net.stranger(PORT, { data() {}, eof() {}, drain() {}, close() {} })
+    stranger: (bytes: Uint8Array, isLeft: () => void) => {
+      let isClosed = false
+      const end = () => {
+        isClosed = true
+      }
+      const socket = net.stranger(PORT, { data() {}, eof: end, drain() {}, close: end })
       if (socket === undefined) return
       const said = saidBy(bytes)
       socket.writeBytes(said, said.length)
-      world.after(1_000, () => socket.destroy())
+      world.after(1_000, () => {
+        if (!isClosed) isLeft()
+        socket.destroy()
+      })
     },
     left: () => {
       const parts = []

@@ -27,10 +27,19 @@ export const STORES: ReadonlySet<CarrierName> = new Set([
   'rabbitmq',
   'nats',
   'kafka',
-  'sqlite'
+  'sqlite',
+  // MQTT stores none; the process does.
+  'mqtt'
 ])
 
 /** Carriers whose dead letters can be given back one by one. */
-export const REDRIVES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'nats', 'kafka', 'sqlite'])
+export const REDRIVES: ReadonlySet<CarrierName> = new Set([
+  'memory',
+  'redis',
+  'nats',
+  'kafka',
+  'sqlite',
+  'mqtt'
+])
 /** Carriers that keep events until their time. */
-export const FUTURES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'sqlite'])
+export const FUTURES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'sqlite', 'mqtt'])

@@ -3,7 +3,7 @@ import { type Message, type Microservice, microservice, RetryLater } from 'elysi
 import { callsTo } from 'elysia-microservices/client'
 import { interval, map, range, take } from 'rxjs'
 import type { Place } from './carrier.ts'
-import { REDRIVES, STORES } from './carriers.ts'
+import { REDRIVES, SOCKETS, STORES } from './carriers.ts'
 import type { Ledger } from './ledger.ts'
 import type { Config, Failing, Options } from './plan.ts'
 import { Running } from './running.ts'
@@ -15,6 +15,8 @@ const ATTEMPTS = 3
 export const FAILED = 'A durable handler of the test has failed'
 /** Most values of the sources that wait, and of an Observable, which cannot be slowed. */
 export const MOST_VALUES = {
+  /** A handler without a stream gives its answer. */
+  echo: 1,
   count: Infinity,
   ticks: 500,
   observable: 200
@@ -89,9 +91,11 @@ export function serviceOf(place: Place, config: Config, ledger: Ledger, options:
       ledger.ran(data.id)
       return answer(data)
     })
-    .message('wait', ({ data }: Message<Payload>) =>
+    .message('wait', ({ data, remaining }: Message<Payload>) =>
       requests.during(async () => {
         ledger.ran(data.id)
+        // Over an engine a call may wait for its turn.
+        if (SOCKETS.has(config.carrier)) ledger.arrives(data.id, remaining)
         await wait(data.takes)
         return answer(data)
       })

@@ -2,7 +2,7 @@
 
 import { CARRIERS, type CarrierName } from './carriers.ts'
 import { KEPT } from './kept.ts'
-import { live, type Verdict } from './life.ts'
+import { live, type Verdict } from './live.ts'
 import { type Plan, planOf, type Wishes } from './plan.ts'
 import { shrunk } from './shrink.ts'
 import { watched } from './watch.ts'

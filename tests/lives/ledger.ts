@@ -3,12 +3,20 @@ import { type Delivery, MicroserviceError } from '@elysia-microservices/transpor
 import type { Published } from 'elysia-microservices/client'
 import { Runs } from './running.ts'
 
+/** Milliseconds after which a pause has come to all processes, with the events that they had received. */
+const PAUSED = 15_000
+/** Milliseconds for which a call may be on its way. */
+const LATE = 300
 /** Most values that a source gives in one turn of the event loop. */
 const MOST_PULLS = 50_000
 
 interface Call {
   readonly what: string
   readonly isIdempotent: boolean
+  /** Whether nothing can happen because of which it may fail. */
+  readonly mustSucceed: boolean
+  /** When its time is over; `Infinity`: it has no limit. */
+  readonly ends: number
   runs: number
   settled: number
   outcome: string
@@ -28,6 +36,8 @@ export interface Kept {
   isCancelled: boolean | 'perhaps'
   /** Whether `publish` or `emit` has resolved. */
   isPromised: boolean
+  /** Whether `publish` or `emit` has ended. */
+  isSettled: boolean
   /** Whether it may have happened although nobody was promised it. */
   mayHaveRun: boolean
   /** How often its handlers of each group have begun, and how often they have done it. */
@@ -43,6 +53,8 @@ interface Allowed {
   readonly mayRepeat: boolean
   /** The same, for emitted events only. */
   readonly mayDouble: boolean
+  /** Whether calls and pauses may come late, or times may be wrong. */
+  readonly mayBeLate: boolean
   /** Whether deliveries that never ran, because their process stopped, may count as attempts. */
   readonly mayCountMore: boolean
 }
@@ -70,6 +82,10 @@ export class Ledger {
   refused = 0
   /** All that happened, in its order: two runs of one seed must give the same text. */
   hash = 17
+  /** When the group of the service was paused. */
+  pausedSince: number | undefined
+  /** Time that a handler had too long, in a life without losses. */
+  #late: string | undefined
   #turn = 0
   #pulls = 0
   readonly #turns: () => number
@@ -105,8 +121,22 @@ export class Ledger {
     return false
   }
 
-  calling(id: string, what: string, isIdempotent = false): void {
-    this.calls.set(id, { what, isIdempotent, runs: 0, settled: 0, outcome: '', mayHaveRun: undefined })
+  calling(
+    id: string,
+    what: string,
+    init: Partial<Pick<Call, 'isIdempotent' | 'mustSucceed' | 'ends'>> = {}
+  ): void {
+    const { isIdempotent = false, mustSucceed = false, ends = Infinity } = init
+    const call = { what, isIdempotent, mustSucceed, ends }
+    this.calls.set(id, { ...call, runs: 0, settled: 0, outcome: '', mayHaveRun: undefined })
+  }
+
+  /** A call has arrived. @param left the milliseconds that it still has, as its handler knows them */
+  arrives(id: string, left: number | undefined): void {
+    const call = this.calls.get(id)
+    if (call === undefined || left === undefined) return
+    const late = performance.now() + left - call.ends
+    if (late > LATE) this.#late ??= `${call.what} had ${Math.round(late)} ms more than its caller waits`
   }
 
   ran(id: string): void {
@@ -121,6 +151,8 @@ export class Ledger {
     this.note(`${id} ${outcome}`)
     if (++call.settled > 1) this.breaks(`${call.what} was settled ${call.settled} times`)
     call.outcome = outcome
+    if (error !== undefined && call.mustSucceed)
+      this.breaks(`${call.what} has failed, and nothing was lost: ${(error as Error).message}`)
     if (error !== undefined) call.mayHaveRun = this.#errorOf(call.what, error)
     else if (call.runs === 0) this.breaks(`${call.what} was answered and never ran`)
   }
@@ -144,6 +176,7 @@ export class Ledger {
       due,
       isCancelled: false as boolean | 'perhaps',
       isPromised: false,
+      isSettled: false,
       mayHaveRun: true,
       begun: new Map<string, number>(),
       done: new Map<string, number>()
@@ -156,11 +189,13 @@ export class Ledger {
   promised(kept: Kept, published: Published | undefined): void {
     this.note(`${kept.what} promised`)
     kept.isPromised = true
+    kept.isSettled = true
     if (published !== undefined) this.#isAt(kept, published.position)
   }
 
   refusedBy(kept: Kept, error: unknown): void {
     this.note(`${kept.what} ${(error as Error).name}`)
+    kept.isSettled = true
     kept.mayHaveRun = this.#errorOf(kept.what, error)
   }
 
@@ -183,6 +218,12 @@ export class Ledger {
     if (kept.isCancelled === true) this.breaks(`${kept.what} was cancelled, and began`)
     if (kept.due !== undefined && Date.now() < kept.due && !this.hasHop)
       this.breaks(`${kept.what} began ${kept.due - Date.now()} ms before its time`)
+    if (
+      this.pausedSince !== undefined &&
+      group === this.groups[0] &&
+      performance.now() - this.pausedSince > PAUSED
+    )
+      this.#late ??= `${kept.what} began although its group was paused ${Math.round(performance.now() - this.pausedSince)} ms before`
     const runs = countUp(kept.begun, group)
     const key = `${group} ${kept.key}`
     this.runs.begins(isOrdered ? key : undefined, id, runs, delivery)
@@ -246,8 +287,15 @@ export class Ledger {
       if (settled === 0) this.breaks(`${what} still waits, long after the last fault`)
   }
 
+  /** Who emits or publishes is told in the end what has become of it. */
+  auditEvents(): void {
+    for (const { what, isSettled } of [...this.emitted.values(), ...this.published.values()])
+      if (!isSettled) this.breaks(`the sender of ${what} still waits, long after the last fault`)
+  }
+
   /** Checks the promises when a life has ended in peace. */
-  audit({ mayLose, mayRepeat, mayDouble, mayCountMore }: Allowed): void {
+  audit({ mayLose, mayRepeat, mayDouble, mayCountMore, mayBeLate }: Allowed): void {
+    if (this.#late !== undefined && !mayBeLate) this.breaks(this.#late)
     for (const call of this.calls.values()) {
       if (call.settled === 0) this.breaks(`${call.what} was never settled`)
       if (call.mayHaveRun === false && call.runs > 0)
@@ -261,7 +309,10 @@ export class Ledger {
     for (const group of this.groups) this.#auditGroup(group, { mayLose, mayRepeat, mayDouble })
   }
 
-  #auditGroup(group: string, { mayLose, mayRepeat, mayDouble }: Omit<Allowed, 'mayCountMore'>): void {
+  #auditGroup(
+    group: string,
+    { mayLose, mayRepeat, mayDouble }: Omit<Allowed, 'mayCountMore' | 'mayBeLate'>
+  ): void {
     for (const one of [...this.emitted.values(), ...this.published.values()]) {
       const done = countOf(one.done, group)
       const isEmitted = this.emitted.has(one.what.slice('event '.length))

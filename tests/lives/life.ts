@@ -1,16 +1,17 @@
 /** One life: services and clients are made, the steps of a plan happen, and in the end all promises are looked at. */
 
-import { forgetSecrets } from '@elysia-microservices/engine'
-import { forgetQueues } from '@elysia-microservices/rsocket/testing'
 import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import { Calls, isCall } from './calls.ts'
-import { type Carrier, carrierOf } from './carrier.ts'
+import { type Carrier, WITHOUT_LEASES } from './carrier.ts'
 import { ENGINES, REDRIVES, RSOCKETS, SOCKETS, STORES } from './carriers.ts'
 import { auditFigures } from './figures.ts'
 import { groupsOf, otherOf, pageOf, type Service, serviceOf } from './handlers.ts'
 import { Ledger } from './ledger.ts'
 import { Operators } from './operators.ts'
+import { Pauses } from './pauses.ts'
 import type { Options, Plan, Step } from './plan.ts'
+import { Probes } from './probes.ts'
+import { isUninvited } from './stranger.ts'
 import { type World, wait } from './world.ts'
 
 /** Milliseconds in peace after which nothing may wait any more. */
@@ -20,36 +21,6 @@ const CLOSING = 60_000
 
 /** Milliseconds between losses that come one after the other. */
 const BETWEEN = 30
-
-export interface Verdict {
-  readonly broken: readonly string[]
-  readonly hash: number
-  readonly turns: number
-  /** Milliseconds that passed in the world. */
-  readonly time: number
-  readonly calls: number
-  readonly events: number
-  readonly log: readonly string[]
-}
-
-/** Lives a plan. @param seed decides the order of what is due at the same moment */
-export async function live(world: World, plan: Plan, seed: number): Promise<Verdict> {
-  forgetQueues()
-  forgetSecrets()
-  world.begin(seed)
-  const life = new Life(world, plan, carrierOf(plan.config, world))
-  await life.run()
-  const { ledger } = life
-  return {
-    broken: ledger.broken,
-    hash: ledger.hash,
-    turns: world.turns,
-    time: world.now,
-    calls: ledger.calls.size,
-    events: ledger.emitted.size + ledger.published.size,
-    log: ledger.log
-  }
-}
 
 type Client = UntypedStoringClient
 
@@ -72,7 +43,6 @@ export class Life {
   #running = 0
   #isAway = 0
   #isStill = 0
-  #isPaused = 0
   /** Whether a service or client was away, so that events missed it. */
   #hasGap = false
   /** Whether at some time no process of the service ran. */
@@ -86,11 +56,12 @@ export class Life {
     this.ledger = new Ledger(() => world.turns, groupsOf(plan.config))
     this.#carrier = carrier
     this.#operators = new Operators(() => this.#newClient(9), this.ledger)
-    const hasNoTimeout = plan.config.timeout === 0
-    const { suffix } = plan.config
+    this.#pauses = new Pauses(this.#operators, this.ledger)
+    const { suffix, timeout } = plan.config
     this.#calls = new Calls(world, this.ledger, (n) => this.#clients[n], {
-      hasNoTimeout,
-      suffix
+      timeout,
+      suffix,
+      isCalm: isCalm(plan)
     })
   }
 
@@ -111,8 +82,10 @@ export class Life {
     await this.#world.pass(() => this.#isIdle, 30_000)
     await this.#rest()
     this.ledger.auditPeace()
+    await this.#probe()
     // Refused events are told to those who are still there, and on Nest's wire events wait for a place.
     await this.#world.pass(() => false, config.carrier === 'nest' ? 60_000 : 1_000)
+    this.ledger.auditEvents()
     await auditFigures(this.#world, [...this.#services, this.#other], this.ledger)
     // Within a process an event is lost only if one of two names is away, and the other one hears it.
     const mayMiss = (this.#hasGap || this.#hasLoss) && (config.carrier !== 'memory' || config.hasOther)
@@ -122,7 +95,8 @@ export class Life {
       mayCountMore: this.#hasGap && config.carrier === 'nats',
       // Over Redis, processes that begin at one moment do not know of each other (docs/redis.md).
       mayDouble: this.#wasDeserted && config.carrier === 'redis',
-      mayRepeat: this.#hasLoss && (ENGINES.has(config.carrier) || config.carrier === 'sqlite')
+      mayRepeat: this.#hasLoss && (ENGINES.has(config.carrier) || config.carrier === 'sqlite'),
+      mayBeLate: this.#hasLoss || this.ledger.hasHop
     })
     if (this.#world.isExhausted) this.ledger.breaks('the world did not come to rest')
     const left = this.#carrier.left()
@@ -132,6 +106,7 @@ export class Life {
 
   #began = 0
   readonly #operators: Operators
+  readonly #pauses: Pauses
   /** The ends of what belonged to processes that have died. */
   readonly #dead: Promise<unknown>[] = []
 
@@ -142,6 +117,20 @@ export class Life {
     while (this.#world.now < end && !(await this.#world.pass(() => this.#isSettled(), 10_000)))
       if (REDRIVES.has(this.#plan.config.carrier) && this.#isIdle) this.#task(() => this.#operators.redrive())
     await this.#world.pass(() => this.#isIdle, 30_000)
+  }
+
+  async #probe(): Promise<void> {
+    const { carrier, suffix } = this.#plan.config
+    const probes = new Probes(this.ledger, suffix)
+    for (const [n, client] of this.#clients.entries())
+      if (client !== undefined)
+        await this.#until(
+          probes.ask(client, n, STORES.has(carrier)),
+          PEACE,
+          `client ${n} is not served in peace`
+        )
+    await this.#world.pass(() => probes.isDone, PEACE)
+    probes.audit()
   }
 
   #isPromisedToArrive(): boolean {
@@ -189,20 +178,21 @@ export class Life {
       timeout: this.#plan.config.timeout || false,
       logger: this.ledger.logger,
       onStatus: (event) => {
-        if (event.type === 'event-refused') this.#refused(event.pattern, event.error as { code?: unknown })
+        if (event.type === 'event-refused') this.#refused(n, event.pattern, event.error as { code?: unknown })
       }
     })
   }
 
   /** A service has refused an event, and its sender was told. */
-  #refused(pattern: string, { code }: { readonly code?: unknown }): void {
+  #refused(client: number, pattern: string, { code }: { readonly code?: unknown }): void {
     const { carrier, lease } = this.#plan.config
     this.ledger.note(`refused ${pattern}`)
     this.ledger.refused++
     // A service that stops handles what was sent to it, and then its clients know.
     if (code === 'PATTERN_NOT_FOUND' && SOCKETS.has(carrier))
       this.ledger.breaks('an event was refused although its handler was never gone')
-    else if (lease) this.ledger.breaks('an event was refused although its client waits for leases')
+    else if (lease && client !== WITHOUT_LEASES)
+      this.ledger.breaks('an event was refused although its client waits for leases')
   }
 
   #newService(n: number, options?: Options): Service {
@@ -291,10 +281,7 @@ export class Life {
       case 'pause':
         return this.#task(async () => {
           for (let time = 0; time < step.times; time++) {
-            this.#isPaused++
-            await this.#operators.pause(true)
-            await wait(step.for)
-            if (--this.#isPaused === 0) await this.#operators.pause(false)
+            await this.#pauses.pause(step.for)
             await wait(step.times > 1 ? 50 : 0)
           }
         })
@@ -322,7 +309,10 @@ export class Life {
         this.#hasLoss = true
         return this.#die()
       case 'stranger':
-        return this.#carrier.stranger?.(Uint8Array.from(step.bytes))
+        return this.#carrier.stranger?.(Uint8Array.from(step.bytes), () => {
+          if (this.#plan.config.carrier === 'rsocket' && isUninvited(step.bytes))
+            this.ledger.breaks('a stranger without SETUP was not turned out')
+        })
       case 'close': {
         const client = this.#clients[step.client]
         this.#hasGap = true
@@ -394,6 +384,13 @@ export class Life {
       }
     )
   }
+}
+
+/** Whether nothing happens in a life because of which a call may fail. */
+function isCalm({ config, steps }: Plan): boolean {
+  const { inFlight, inFlightPerConnection, timeout } = config
+  const isUnlimited = inFlight + inFlightPerConnection === 0
+  return isUnlimited && (timeout === 0 || timeout >= 2_000) && steps.every(isCall)
 }
 
 /** Steps after which an event may be lost although its connection is resumed. */

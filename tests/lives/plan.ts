@@ -1,5 +1,4 @@
 /** Plans of lives, as data: a configuration, and steps that happen at their times. A seed makes a plan. */
-import { event, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
 import { HEAVY, OFTEN, type Often, SELDOM, sizesOf, timesOf, valuesOf } from './amounts.ts'
 import {
   CARRIERS,
@@ -13,6 +12,7 @@ import {
 } from './carriers.ts'
 import { loadOf } from './load.ts'
 import { Random } from './random.ts'
+import { bytesOf } from './stranger.ts'
 
 export interface Config {
   readonly carrier: CarrierName
@@ -56,7 +56,7 @@ export type Work = 'echo' | 'wait' | 'fail' | 'never' | 'back'
 export type Failing = 'error' | 'later'
 /** Events are published at once, each when the one before is stored, or one in each millisecond. */
 export type Pace = 'at once' | 'in turn' | 'steadily'
-export type Source = 'count' | 'ticks' | 'observable'
+export type Source = 'count' | 'ticks' | 'observable' | 'echo'
 
 export type Step = { readonly at: number } & (
   | {
@@ -244,7 +244,7 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture, ofte
       at,
       do: 'stream',
       client,
-      source: random.of(['count', 'ticks', 'observable'] as const),
+      source: random.of(['count', 'ticks', 'observable', 'echo'] as const),
       // On Nest's wire nobody can tell a source that its reader has left.
       values: random.of([...often.value, config.carrier !== 'nest' ? 1e9 : often === OFTEN ? 5_000 : 50]),
       take: random.of(often.taken),
@@ -325,13 +325,18 @@ function actsOf(
       () => ({
         at,
         do: 'pause',
-        for: random.between(1, 2_000),
-        times: random.of(often.pause)
+        ...pauseOf(random, often)
       }),
       () => (REDRIVES.has(config.carrier) ? { at, do: 'redrive' } : { at, do: 'pause', for: 1, times: 1 })
     )
   acts.push(() => ({ at, do: 'close', client }))
   return acts
+}
+
+/** A long pause comes once. */
+function pauseOf(random: Random, often: Often) {
+  const pause = random.between(1, random.of([2_000, 2_000, 60_000]))
+  return { for: pause, times: pause > 2_000 ? 1 : random.of(often.pause) }
 }
 
 /** Faults of networks, servers and clocks. */
@@ -369,23 +374,3 @@ function awayOf(random: Random) {
   const away = random.of(AWAY)
   return { for: away, times: away > 100 ? 1 : random.of([1, 1, 20]) }
 }
-
-/** Frames of RSocket, whole or with some bytes changed, and bytes behind them that are no frame. */
-function bytesOf(random: Random): number[] {
-  const bytes = random.chance(0.8) ? [...SETUP] : []
-  for (let n = random.between(0, 3); n > 0; n--) bytes.push(...random.of(REQUESTS))
-  if (random.chance(0.5))
-    for (let n = random.between(1, 3); n > 0; n--)
-      bytes[random.between(0, bytes.length)] = random.between(0, 255)
-  for (let n = random.between(0, 6); n > 0; n--) bytes.push(random.between(0, 255))
-  return bytes
-}
-
-const MOST = 2 ** 31 - 1
-const SETUP = setup({ keepalive: 20_000, lifetime: 90_000 })
-const REQUESTS = [
-  stream(1, 'count', MOST, '{"values":1000000000}'),
-  stream(1, 'count', MOST, '{"values":1000000000}'),
-  event(1, 'noted', '{}'),
-  requestN(1, MOST)
-]

@@ -1,5 +1,5 @@
 /** Lives in real time, on real servers: the same steps and promises. Only the plan is given by the seed. */
-import type { Transport } from '@elysia-microservices/transport'
+import { memory, type Transport } from '@elysia-microservices/transport'
 import type { Carrier } from './carrier.ts'
 import { Life, type Surroundings } from './life.ts'
 import type { Plan } from './plan.ts'
@@ -59,9 +59,10 @@ export async function liveOn(
   const move = (act: () => Promise<unknown>) => {
     moved = moved.then(act)
   }
+  const store = plan.config.carrier === 'mqtt' ? { store: memory() } : {}
   const carrier: Carrier = {
-    service: () => ({ transport: transport() }),
-    client: () => ({ transport: transport() }),
+    service: () => ({ transport: transport(), ...store }),
+    client: () => ({ transport: transport(), ...store }),
     stop: () => move(() => server.stop()),
     start: () => move(() => server.start()),
     left: () => ''
