@@ -28,7 +28,7 @@ export const SELDOM: Often = {
   emit: [1, 1, 3, 5],
   value: [0, 1, 2, 5, 20],
   taken: [1, 2, 5, 20],
-  sent: [0, 1, 3, 8],
+  sent: [0, 1, 8, 40],
   published: [1, 2, 5],
   paced: [2, 5],
   restart: [1, 1, 1, 1, 1, 3],

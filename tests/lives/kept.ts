@@ -25,6 +25,32 @@ const PLAIN: Config = {
 
 export const KEPT: readonly Kept[] = [
   {
+    fault: 'In memory events of the future waited for an hour when the clock was set to their time',
+    seed: 1_125,
+    plan: {
+      config: { ...PLAIN, carrier: 'memory' },
+      steps: [
+        {
+          at: 0,
+          do: 'publish',
+          client: 0,
+          to: ['kept', 'filed'],
+          hasId: true,
+          pace: 'in turn',
+          times: 2,
+          keys: 20,
+          delay: 60_000,
+          takes: 0,
+          failures: 0,
+          failing: 'error'
+        },
+        { at: 0, do: 'hop', by: -3_600_000 },
+        { at: 0, do: 'cancel', client: 0 },
+        { at: 0, do: 'hop', by: 3_600_000 }
+      ]
+    }
+  },
+  {
     fault:
       'A service over an engine whose first start failed because the server was lost meanwhile told for ever that the server is lost, although its next start had succeeded',
     seed: 506,

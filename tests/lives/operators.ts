@@ -8,8 +8,12 @@ import { wait } from './world.ts'
 export class Operators {
   readonly #newClient: () => UntypedStoringClient
   readonly #ledger: Ledger
+  /** Whether a dead letter that two give back at the same time may run twice. */
+  readonly #isOneByOne: boolean
+  #last: Promise<void> = Promise.resolve()
 
-  constructor(newClient: () => UntypedStoringClient, ledger: Ledger) {
+  constructor(newClient: () => UntypedStoringClient, ledger: Ledger, isOneByOne: boolean) {
+    this.#isOneByOne = isOneByOne
     this.#newClient = newClient
     this.#ledger = ledger
   }
@@ -32,7 +36,13 @@ export class Operators {
   }
 
   /** Gives all dead letters back to their group; if the engine is away, another time will do. */
-  async redrive(): Promise<void> {
+  redrive(): Promise<void> {
+    if (!this.#isOneByOne) return this.#redriveAll()
+    this.#last = this.#last.then(() => this.#redriveAll())
+    return this.#last
+  }
+
+  async #redriveAll(): Promise<void> {
     for (const group of this.#ledger.groups) await this.#redrive(group)
   }
 

@@ -199,6 +199,16 @@ export function consumerCases(title: string, open: () => Promise<ServerForCases>
       assert.notEqual((await info()).paused, true)
     })
 
+    it('stays resumed when its settings are written as they were while it was paused', async () => {
+      const { jetStream, stream, name, info } = await joined()
+      await jetStream.pause(stream.name, name, new Date(Date.now() + 1e9))
+      const { config } = await info()
+      await jetStream.pause(stream.name, name, undefined)
+      await jetStream.updateConsumer(stream.name, name, { ...config, ack_wait: 9e9 })
+      const now = await info()
+      assert.deepEqual([now.paused === true, now.config.ack_wait], [false, 9e9])
+    })
+
     it('serves one process of a priority group, until another one is to be served', async () => {
       const { store, pull, newPull, jetStream, stream, name, info } = await joined(PINNED)
       const other = await newPull()

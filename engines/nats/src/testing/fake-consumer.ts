@@ -104,9 +104,14 @@ export class FakeConsumer {
     } as unknown as ConsumerInfo
   }
 
-  /** Messages that wait in a paused consumer are delivered with its next sign of life, as by a server. */
+  /** Changes the settings. A server leaves the pause as it is, whatever the settings say. */
   update(change: Config): void {
-    this.#config = { ...this.#config, ...change }
+    this.#config = { ...this.#config, ...change, pause_until: this.#config.pause_until }
+  }
+
+  /** Messages that wait in a paused consumer are delivered with its next sign of life, as by a server. */
+  pause(until: string | undefined): void {
+    this.#config = { ...this.#config, pause_until: until }
     this.#watchPause()
   }
 

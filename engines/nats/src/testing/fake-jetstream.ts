@@ -43,9 +43,7 @@ export function fakeJetStream(connection: FakeConnection, server: FakeNatsServer
     deleteConsumer: (stream, name) =>
       ask('deleteConsumer', stream, (streams) => streams.find(stream).leave(name)),
     pause: (stream, name, until) =>
-      ask('pause', stream, (streams) =>
-        streams.find(stream).consumer(name).update({ pause_until: until?.toISOString() })
-      ),
+      ask('pause', stream, (streams) => streams.find(stream).consumer(name).pause(until?.toISOString())),
     unpin: (stream, name) => ask('unpin', stream, (streams) => streams.find(stream).consumer(name).unpin())
   }
 }
