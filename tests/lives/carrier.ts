@@ -10,6 +10,7 @@ import { openDoor } from '@elysia-microservices/websocket/testing'
 import { Disk } from './disk.ts'
 import { Net } from './net.ts'
 import type { Config, Options } from './plan.ts'
+import { MESSAGE_SIZE } from './stranger.ts'
 import { overWebSockets, strangerOf } from './websocket.ts'
 import { Lane, type World } from './world.ts'
 
@@ -83,6 +84,8 @@ export function carrierOf(config: Config, world: World): Carrier {
     case 'nats': {
       const server = new FakeNatsServer({ clock: world.clock })
       server.turn = turnsOf(config, world)
+      // Large messages come in parts.
+      server.maxPayload = 32 * 1024
       return overServer(world, server, (port) => natsBy(server.driver, { servers: `127.0.0.1:${port}` }))
     }
     case 'kafka': {
@@ -175,7 +178,11 @@ function overSockets(config: Config, world: World): Carrier {
         host: '127.0.0.1',
         port: PORT + n,
         sockets: net.runtime('service'),
-        limits: { inFlight: inFlight || false, inFlightPerConnection: inFlightPerConnection || false },
+        limits: {
+          inFlight: inFlight || false,
+          inFlightPerConnection: inFlightPerConnection || false,
+          messageSize: MESSAGE_SIZE
+        },
         rsocket: { resume }
       } as Parameters<typeof tcp>[0])
     }),

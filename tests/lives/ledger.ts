@@ -287,7 +287,7 @@ export class Ledger {
       if (settled === 0) this.breaks(`${what} still waits, long after the last fault`)
   }
 
-  /** Who emits or publishes is told in the end what has become of it. */
+  /** Each `emit` and `publish` ends, whatever becomes of the event. */
   auditEvents(): void {
     for (const { what, isSettled } of [...this.emitted.values(), ...this.published.values()])
       if (!isSettled) this.breaks(`the sender of ${what} still waits, long after the last fault`)

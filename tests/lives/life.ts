@@ -11,7 +11,7 @@ import { Operators } from './operators.ts'
 import { Pauses } from './pauses.ts'
 import type { Options, Plan, Step } from './plan.ts'
 import { Probes } from './probes.ts'
-import { isUninvited } from './stranger.ts'
+import { isWrong, saidBy } from './stranger.ts'
 import { type World, wait } from './world.ts'
 
 /** Milliseconds in peace after which nothing may wait any more. */
@@ -311,9 +311,9 @@ export class Life {
         this.#hasLoss = true
         return this.#die()
       case 'stranger':
-        return this.#carrier.stranger?.(Uint8Array.from(step.bytes), () => {
-          if (this.#plan.config.carrier === 'rsocket' && isUninvited(step.bytes))
-            this.ledger.breaks('a stranger without SETUP was not turned out')
+        return this.#carrier.stranger?.(saidBy(step), () => {
+          if (this.#plan.config.carrier === 'rsocket' && isWrong(step))
+            this.ledger.breaks('a stranger who had sent what nobody may was not turned out')
         })
       case 'close': {
         const client = this.#clients[step.client]

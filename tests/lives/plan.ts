@@ -148,7 +148,8 @@ export type Step = { readonly at: number } & (
   /** The server of an engine is away, or stands still. */
   | { readonly do: 'away'; readonly for: number }
   | { readonly do: 'still'; readonly for: number }
-  | { readonly do: 'stranger'; readonly bytes: readonly number[] }
+  /** A stranger sends bytes, or begins a message of so many fragments, which never ends. */
+  | { readonly do: 'stranger'; readonly bytes: readonly number[]; readonly fragments?: number }
   | { readonly do: 'close'; readonly client: number }
 )
 
@@ -361,7 +362,10 @@ function lossesOf(random: Random, config: Config, at: number, client: number): r
       () => ({ at, do: 'cut', client }),
       () => ({ at, do: 'cut', client }),
       () => ({ at, do: 'freeze', client, for: random.of([10, 200, 3_000]) }),
-      () => ({ at, do: 'stranger', bytes: bytesOf(random) })
+      () =>
+        random.chance(0.9)
+          ? { at, do: 'stranger', bytes: bytesOf(random) }
+          : { at, do: 'stranger', bytes: [], fragments: random.of([1, 20, 50]) }
     )
   return losses
 }

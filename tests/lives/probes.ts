@@ -4,7 +4,7 @@ import type { Payload } from './handlers.ts'
 import type { Kept, Ledger } from './ledger.ts'
 import { wait } from './world.ts'
 
-/** A request that is refused, because others wait for a place, is made again so often, after a second each. */
+/** A request that is refused, because others wait for a place, is repeated so often, after a second each. */
 const MOST = 30
 
 export class Probes {

@@ -1,5 +1,5 @@
 /** Bytes of strangers. */
-import { event, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
+import { event, frame, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
 import type { Random } from './random.ts'
 
 /** Frames of RSocket, whole or with some bytes changed, and bytes behind them that are no frame. */
@@ -22,7 +22,31 @@ const REQUESTS = [
   requestN(1, MOST)
 ]
 
+/** Bytes of incomplete messages that a service keeps for one connection. */
+export const MESSAGE_SIZE = 2 * 1024 * 1024
+const FRAGMENT = 'x'.repeat(60_000)
+
+/** Fragments of one message, which never ends. */
+function floodOf(fragments: number): Uint8Array {
+  const more = Array.from({ length: fragments }, () => frame(1, 'PAYLOAD', 'FN', FRAGMENT))
+  return Buffer.concat([SETUP, frame(1, 'REQUEST_RESPONSE', 'F', FRAGMENT), ...more])
+}
+
 /** Whether bytes begin with a whole frame that no connection begins with. */
-export function isUninvited(bytes: readonly number[]): boolean {
+function isUninvited(bytes: readonly number[]): boolean {
   return REQUESTS.some((request) => request.every((byte, at) => bytes[at] === byte))
+}
+
+interface Said {
+  readonly bytes: readonly number[]
+  readonly fragments?: number
+}
+
+export function saidBy({ bytes, fragments }: Said): Uint8Array {
+  return fragments === undefined ? Uint8Array.from(bytes) : floodOf(fragments)
+}
+
+/** Whether a service ends the connection of who says this. */
+export function isWrong({ bytes, fragments = 0 }: Said): boolean {
+  return isUninvited(bytes) || fragments * FRAGMENT.length > MESSAGE_SIZE
 }
