@@ -10,7 +10,7 @@ import { t } from 'elysia'
 import { microservice, RpcError } from 'elysia-microservices'
 import { type ClientOf, connect, isError } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
-import { STAND_INS } from '../engines/engines.ts'
+import { STAND_INS } from '../engines/stand-ins.ts'
 import { type Carried, TRANSPORTS } from './transports.ts'
 
 const logger = { error() {}, warn() {} }

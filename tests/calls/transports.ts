@@ -5,7 +5,8 @@ import type { ClientContext, IncomingMessage } from '@elysia-microservices/trans
 import { newClient, webSocketTransport } from '@elysia-microservices/websocket/testing'
 import { memory } from 'elysia-microservices'
 import { type TcpTransport, tcp } from 'elysia-microservices/tcp'
-import { type EngineUnderTest, STAND_INS } from '../engines/engines.ts'
+import type { EngineUnderTest } from '../engines/shared-engines.ts'
+import { STAND_INS } from '../engines/stand-ins.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { WebSocket } from '../support/web-socket.ts'
 

@@ -5,123 +5,30 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  detourTo,
-  type EngineOptions,
-  NO_SERVER,
-  type RunningEngine,
-  type EngineUnderTest as SuiteEngine
-} from '@elysia-microservices/engine-tests'
+import type { EngineOptions, RunningEngine } from '@elysia-microservices/engine-tests'
 import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
-import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
 import { isOnPush, pause } from '@elysia-microservices/test-support'
-import { memory } from 'elysia-microservices'
-import type { EngineProcess } from '../support/engine-process.ts'
 import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
-import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { underBun } from '../workspace.ts'
-import { startHub } from './hub.ts'
-import { hub } from './hub-engine.ts'
-import { type NestEnds, nestOnMqtt, nestOnNats, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
-import {
-  type StrangersOf,
-  strangersOfHub,
-  strangersOfMqtt,
-  strangersOfNats,
-  strangersOfRabbitmq,
-  strangersOfRedis
-} from './stranger.ts'
+import { nestOnMqtt, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
+import { controlsOf, type EngineUnderTest, inMemory, onHub, onNats } from './shared-engines.ts'
+import { strangersOfMqtt, strangersOfRabbitmq, strangersOfRedis } from './stranger.ts'
 import { strangersOfKafka } from './stranger-kafka.ts'
-
-/** An engine of this repository: what its suite, and all tests of what holds for every engine, must know of it. */
-export interface EngineUnderTest extends SuiteEngine {
-  /** Whether other suites than this folder's test over this engine, on a push, what all engines share. */
-  readonly isStandIn?: true
-  /** Whether the engine is published and documented. */
-  readonly isShipped: boolean
-  /** NestJS's transport for the engine; `undefined`: NestJS has none. */
-  readonly nest?: NestEnds
-  /** Whether NestJS has a transport for the engine whose protocol differs so much that it is tested separately. */
-  readonly hasNest?: true
-  /** Programs of others that publish on the engine; `undefined`: all messages stay inside the process. */
-  readonly strangers?: StrangersOf
-}
-
-const inMemory: EngineUnderTest = {
-  name: 'memory',
-  title: 'memory',
-  traits: memory().traits,
-  carriage: 'codecs',
-  hasServer: false,
-  isStandIn: true,
-  isShipped: true,
-  async start() {
-    // The service and its clients must share one value.
-    const transport = memory()
-    return { ...NO_SERVER, transport: () => transport }
-  }
-}
-
-/** Controls for a server that is a process of its own. */
-const controlsOf = (server: EngineProcess) => ({
-  detour: (port?: number) => detourTo(server.port, port),
-  stop: () => server.stop(),
-  start: () => server.start(),
-  suspend: () => server.signal('SIGSTOP'),
-  resume: () => server.signal('SIGCONT')
-})
-
-const onNats: EngineUnderTest = {
-  name: 'nats',
-  title: 'NATS',
-  traits: nats().traits,
-  carriage: 'packets',
-  waitsApart: true,
-  missing: natsMissing(),
-  isStandIn: true,
-  hasServer: true,
-  isShipped: true,
-  nest: nestOnNats,
-  strangers: strangersOfNats,
-  refuses(pattern) {
-    if (/\s/.test(pattern)) return "it has a blank; write '-' or '_' in its place"
-    if (pattern.split('.').includes(''))
-      return 'a segment of it is empty; give each segment between dots a text'
-    return undefined
-  },
-  async start() {
-    const folder = await mkdtemp(join(tmpdir(), 'engine-'))
-    const server = await NatsServerProcess.start('-js', '-sd', folder)
-    return {
-      port: server.port,
-      transport: ({ port, ackWait = 1_000 } = {}) =>
-        nats({
-          url: port === undefined ? server.url : `nats://127.0.0.1:${port}`,
-          // With a given port, the client must not learn the real port from the server.
-          ignoreClusterUpdates: port !== undefined,
-          durable: { ackWait }
-        }),
-      ...controlsOf(server),
-      async close() {
-        await server.stop()
-        await rm(folder, { recursive: true })
-      }
-    }
-  }
-}
 
 const onRedis: EngineUnderTest = {
   name: 'redis',
   title: 'Redis',
   traits: redis().traits,
   carriage: 'packets',
-  missing: redisMissing(),
+  get missing() {
+    return redisMissing()
+  },
   hasServer: true,
   isShipped: true,
   nest: nestOnRedis,
@@ -151,7 +58,9 @@ const onRabbitmq: EngineUnderTest = {
   title: 'RabbitMQ',
   traits: rabbitmq().traits,
   carriage: 'packets',
-  missing: rabbitmqMissing(),
+  get missing() {
+    return rabbitmqMissing()
+  },
   hasServer: true,
   hasQueuePerHandler: true,
   slow: 'restart',
@@ -187,7 +96,9 @@ const onMqtt: EngineUnderTest = {
   title: 'MQTT',
   traits: mqtt().traits,
   carriage: 'packets',
-  missing: mosquittoMissing(),
+  get missing() {
+    return mosquittoMissing()
+  },
   hasServer: true,
   takesText: true,
   isShipped: true,
@@ -210,7 +121,9 @@ const onKafka: EngineUnderTest = {
   title: 'Kafka',
   traits: kafka().traits,
   carriage: 'packets',
-  missing: kafkaMissing(),
+  get missing() {
+    return kafkaMissing()
+  },
   hasServer: true,
   hasQueuePerHandler: true,
   sharesByPartition: true,
@@ -239,21 +152,7 @@ const onKafka: EngineUnderTest = {
   }
 }
 
-const onHub: EngineUnderTest = {
-  name: 'hub',
-  title: 'Hub',
-  traits: hub(0).traits,
-  carriage: 'packets',
-  hasServer: true,
-  isStandIn: true,
-  isShipped: false,
-  strangers: strangersOfHub,
-  refuses: (pattern) =>
-    pattern.split('.').includes('') ? 'a segment is empty, or it begins with _' : undefined,
-  start: () => startHub(hub)
-}
-
-export type { EngineOptions, RunningEngine }
+export type { EngineOptions, EngineUnderTest, RunningEngine }
 
 export const ENGINES: readonly EngineUnderTest[] = [
   inMemory,
@@ -272,6 +171,3 @@ export const ENGINES: readonly EngineUnderTest[] = [
 export const TRIED_ENGINES = isOnPush
   ? ENGINES.filter(({ slow }, place) => slow !== 'start' && (place % 2 === 0) === underBun)
   : ENGINES
-
-/** The engines over which suites in other folders test what all engines share: few on a push, otherwise all. */
-export const STAND_INS = TRIED_ENGINES.filter(({ isStandIn }) => isStandIn === true || !isOnPush)

@@ -6,12 +6,13 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { type EngineStats, newSecret, replyToken } from '@elysia-microservices/engine'
-import type { CaseOf } from '@elysia-microservices/engine-tests'
+import type { CaseOf, RunningEngine } from '@elysia-microservices/engine-tests'
 import { isOnPush, Log, pause, until } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { type EngineUnderTest, type RunningEngine, STAND_INS } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
+import type { EngineUnderTest } from '../engines/shared-engines.ts'
+import { STAND_INS } from '../engines/stand-ins.ts'
 import type { Overheard, Stranger, StrangersOf } from '../engines/stranger.ts'
 
 const MIB = 1024 * 1024

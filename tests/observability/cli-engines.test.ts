@@ -5,11 +5,12 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import type { RunningEngine } from '@elysia-microservices/engine-tests'
 import { until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect, type StoringTransport } from 'elysia-microservices/client'
-import { type RunningEngine, STAND_INS } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
+import { STAND_INS } from '../engines/stand-ins.ts'
 import { rootFolder } from '../workspace.ts'
 
 const PLUGIN = join(rootFolder, 'packages/elysia-microservices')
