@@ -93,8 +93,11 @@ const IS_ON_PATH = NODE === 'node'
 const OLDEST_NODE_FIRST = IS_ON_PATH ? {} : { PATH: `${dirname(NODE)}:${process.env['PATH']}` }
 /** Jobs of a push that start Deno or the newest Node LTS. */
 const ON_OTHER_RUNTIMES = /\/(node-lts|deno)\/|^system\/\w+\/(apps|dev|websocket)$/
-/** The last of Bun's compilers costs a process of a few seconds more than it gives back: a fifth of its CPU time. */
-const SHORT_LIVED = { BUN_JSC_useFTLJIT: '0' }
+/**
+ * What does not pay in a process of a few seconds: the last of Bun's compilers (a fifth of its CPU time), and its
+ * collection of garbage by a timer beside that by need (a twentieth).
+ */
+const SHORT_LIVED = { BUN_JSC_useFTLJIT: '0', BUN_GC_TIMER_DISABLE: '1' }
 const NEEDS_SITE = /^system\/bun\/(site|types)$/
 const FEWER_TRIES = ['--preload', resolve('tools/scripts/fewer-tries.ts')]
 const RUNNER = resolve('tools/scripts/node-tests.mjs')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { isInCheck } from '@elysia-microservices/test-support'
 import { ConnectionError, RpcError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { newSecret } from './secret.ts'
@@ -460,7 +461,7 @@ describe('what is larger than a message', () => {
           await both.close()
         }
       ),
-      { numRuns: 15 }
+      { numRuns: isInCheck ? 5 : 15 }
     )
   })
 
@@ -741,7 +742,7 @@ describe('whatever is lost, doubled or delayed', () => {
         assert.equal(settled, 50)
         await both.close()
       }),
-      { numRuns: 12 }
+      { numRuns: isInCheck ? 4 : 12 }
     )
   })
 

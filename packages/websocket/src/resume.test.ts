@@ -4,11 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { isInCheck } from '@elysia-microservices/test-support'
 import { type Message, memory, microservice } from 'elysia-microservices'
 import { type WebSocketOptions, websocket } from './index.ts'
 import { clientOf, type Listening, listen, newApp } from './testing/app.ts'
 import { CuttingProxy } from './testing/cutting-proxy.ts'
 
+/** The values of a stream that is cut at every 300th. */
+const VALUES = isInCheck ? 2_400 : 6_000
 const silent = { error() {}, warn() {} }
 
 function newService() {
@@ -59,14 +62,14 @@ describe('a connection that is lost', () => {
     await using client = clientOf<ReturnType<typeof newService>>({ url })
     let next = 0
     let cuts = 0
-    for await (const value of client.stream('count', 6_000)) {
+    for await (const value of client.stream('count', VALUES)) {
       assert.equal(value, next++)
       if (next % 300 === 0 && cuts < 15) {
         cuts++
         proxy.cut()
       }
     }
-    assert.equal(next, 6_000)
+    assert.equal(next, VALUES)
     assert.ok(proxy.made > 5, String(proxy.made))
   })
 
