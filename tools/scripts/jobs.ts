@@ -94,8 +94,8 @@ const OLDEST_NODE_FIRST = IS_ON_PATH ? {} : { PATH: `${dirname(NODE)}:${process.
 /** Jobs of a push that start Deno or the newest Node LTS. */
 const ON_OTHER_RUNTIMES = /\/(node-lts|deno)\/|^system\/\w+\/(apps|dev|websocket)$/
 /**
- * What does not pay in a process of a few seconds: the last of Bun's compilers (a fifth of its CPU time), and its
- * collection of garbage by a timer beside that by need (a twentieth).
+ * A process of a few seconds gains nothing from the last of Bun's compilers (a fifth of its CPU time), or from garbage
+ * that is collected by a timer and not only by need (a twentieth).
  */
 const SHORT_LIVED = { BUN_JSC_useFTLJIT: '0', BUN_GC_TIMER_DISABLE: '1' }
 const NEEDS_SITE = /^system\/bun\/(site|types)$/
