@@ -116,7 +116,7 @@ export const NETWORKS: readonly Network[] = [
   })
 ]
 
-/** What handlers of events have got. */
+/** The data that handlers of events have got. */
 export const seen = new Values<unknown>()
 /** Ends the streams of handlers before a server closes, which NestJS does not. */
 const closing = new Subject<void>()
