@@ -92,14 +92,17 @@ describe('an event that is published', () => {
     const member = { room: 1, deliver: (event: GroupEvent) => void delivered.push(event) }
     group.join(member)
     await durable.publish('paid', 1)
+    await durable.publish('paid', 2)
     group.back(delivered[0] as GroupEvent, 1_000)
     group.leave(member)
-    await clock.advance(900)
+    // A handler that ends after its service has left.
+    group.back(delivered[1] as GroupEvent, 1_000)
     assert.equal(clock.waiting, 0)
+    await clock.advance(900)
     group.join(member)
-    assert.deepEqual([delivered.length, clock.waiting], [1, 1])
+    assert.deepEqual([delivered.length, clock.waiting], [2, 2])
     await clock.advance(100)
-    assert.equal(delivered.length, 2)
+    assert.equal(delivered.length, 4)
   })
 
   it('is stored once for one id, and comes to nobody a second time', async () => {

@@ -295,6 +295,8 @@ export class MemoryGroup {
   }
 
   #pause(event: GroupEvent, { delay, due }: Pick<Pause, 'delay' | 'due'>): void {
+    // Without a member no timer runs, which would keep the process running; `join` starts it.
+    if (!this.hasMembers) return void this.#pausing.set(event, { delay, due, end() {} })
     // If the clock was set back while nobody was there, the pause begins again.
     const left = Math.min(delay, Math.max(0, due - this.#clock.now()))
     const end = this.#clock.after(left, () => {
