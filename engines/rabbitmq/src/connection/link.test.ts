@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { ManualClock } from '@elysia-microservices/transport/kit'
 import type { Driver } from '../driver.ts'
 import { rabbitmqOptions } from '../options/options.ts'
 import { rabbitmq } from '../rabbitmq.ts'
+import { FakeRabbitServer } from '../testing/fake-server.ts'
 import { Link } from './link.ts'
 
 it('a port with the digits of an error code is not taken for that error', async () => {
@@ -33,4 +35,36 @@ it('a server that refuses the credentials is the answer: no other server is aske
   const listener = { lost() {}, restored() {}, halted() {}, failed() {} }
   await assert.rejects(Link.open(driver, options, undefined, listener), { name: 'UnauthenticatedError' })
   assert.equal(asked.length, 1)
+})
+
+it('a channel that the server has closed is opened again when its pause is over, and so after each refusal', async () => {
+  const clock = new ManualClock()
+  const server = new FakeRabbitServer()
+  const failures: string[] = []
+  const listener = {
+    lost() {},
+    restored() {},
+    halted() {},
+    failed: (error: Error) => failures.push(error.message)
+  }
+  const options = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
+  const link = await Link.open(server.driver, options, undefined, listener, clock)
+  const said: string[] = []
+  let refusals = 0
+  const part = await link.open(
+    async () => {
+      if (refusals-- > 0) throw new Error('not now')
+    },
+    { alone: { closed: () => said.push('closed'), reopened: () => said.push('reopened') } }
+  )
+  refusals = 2
+  await assert.rejects(part.channel!.checkQueue('nowhere'))
+  await clock.advance(0)
+  assert.deepEqual([said, part.channel, clock.waiting], [['closed'], undefined, 1])
+  // The pauses are 50 ms, 100 ms and 200 ms at most.
+  await clock.advance(350)
+  assert.deepEqual(failures, ['not now', 'not now'])
+  assert.deepEqual([said, clock.waiting], [['closed', 'reopened'], 0])
+  assert.notEqual(part.channel, undefined)
+  await link.close()
 })

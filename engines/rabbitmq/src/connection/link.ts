@@ -5,8 +5,10 @@
 import { Reconnecting } from '@elysia-microservices/engine'
 import {
   backoffDelay,
+  type Clock,
   ConnectionError,
   endedWithin,
+  systemClock,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
 import type { Driver, DriverChannel, DriverConnection } from '../driver.ts'
@@ -81,6 +83,7 @@ export class Link {
   readonly #options: CheckedOptions
   readonly #name: string | undefined
   readonly #listener: LinkListener
+  readonly #clock: Clock
   readonly #parts = new Set<Held>()
   #connection: DriverConnection | undefined
   /** The index of the address that is tried next. */
@@ -88,7 +91,8 @@ export class Link {
   #isConnected = false
   readonly #pauses = new Reconnecting(AGAIN_AFTER)
   #isClosed = false
-  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Cancels the next attempt to connect. */
+  #endPause: (() => void) | undefined
   /** The major version of the server. Default: that of a server that does not state its version. */
   #version = 4
   server = ''
@@ -97,16 +101,19 @@ export class Link {
     driver: Driver,
     options: CheckedOptions,
     name: string | undefined,
-    listener: LinkListener
+    listener: LinkListener,
+    clock: Clock
   ) {
     this.#driver = driver
     this.#options = options
     this.#name = name
     this.#listener = listener
+    this.#clock = clock
   }
 
   /**
    * Connects to the first server that can be reached.
+   * @param clock of the pauses between attempts
    * @throws {ConnectionError} no server can be reached
    * @throws {UnauthenticatedError} a server does not accept the credentials
    */
@@ -114,9 +121,10 @@ export class Link {
     driver: Driver,
     options: CheckedOptions,
     name: string | undefined,
-    listener: LinkListener
+    listener: LinkListener,
+    clock: Clock = systemClock
   ): Promise<Link> {
-    const link = new Link(driver, options, name, listener)
+    const link = new Link(driver, options, name, listener, clock)
     let failure: Error | undefined
     for (let attempt = 0; attempt < options.urls.length; attempt++) {
       try {
@@ -207,7 +215,7 @@ export class Link {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#isConnected = false
-    clearTimeout(this.#timer)
+    this.#endPause?.()
     const connection = this.#connection
     this.#connection = undefined
     await connection?.close()
@@ -277,7 +285,8 @@ export class Link {
    */
   async #again(part: Held, attempt: number): Promise<void> {
     const connection = this.#connection
-    await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN_AFTER, attempt, Math.random())))
+    const pause = backoffDelay(AGAIN_AFTER, attempt, Math.random())
+    await new Promise<void>((resolve) => this.#clock.after(pause, resolve))
     if (this.#connection !== connection || connection === undefined || !this.#parts.has(part)) return
     try {
       await this.#setUp(part)
@@ -303,7 +312,7 @@ export class Link {
   }
 
   #findLater(): void {
-    this.#timer = setTimeout(() => void this.#find(), this.#pauses.pause)
+    this.#endPause = this.#clock.after(this.#pauses.pause, () => void this.#find())
   }
 
   async #find(): Promise<void> {
