@@ -13,6 +13,7 @@ import { openBrowser } from '../support/browser.ts'
 import { WATCH_SHIFTS } from '../support/layout-shift.ts'
 import { order } from './orders.ts'
 import { shopProject, startShop } from './shop-project.ts'
+import { CUT } from './views.ts'
 
 const [folder = 'views', first = ''] = process.argv.slice(2)
 /** Seconds for which orders are placed before the first picture, so that charts have lines. */
@@ -24,14 +25,6 @@ const SIZES = [
 ] as const
 const THEMES = ['light', 'dark'] as const
 const TRACE = 'c0ffee0000000000000000000000dead'
-
-/** Finds elements that are wider than the page, and texts that are cut off. */
-const CUT = `[
-  ...(document.documentElement.scrollWidth > innerWidth ? ['the page is ' + document.documentElement.scrollWidth + ' wide'] : []),
-  ...[...document.querySelectorAll('#page *')].filter((each) =>
-    each.tagName !== 'LEGEND' && getComputedStyle(each).overflowX === 'hidden' && each.scrollWidth > each.clientWidth + 1 && each.textContent !== ''
-  ).map((each) => each.tagName + '.' + each.className + ': ' + each.textContent.slice(0, 60))
-]`
 
 interface View {
   readonly name: string

@@ -40,6 +40,27 @@ describe('the backlog of a group, on the page', () => {
     assert.deepEqual([many.events.length, many.hasMore, many.events[99]?.data], [100, true, '98'])
   })
 
+  it('and its dead letters have a reason where the client of the page has no store', async () => {
+    const storeless = { request() {}, stream() {}, emit() {} }
+    const other = new Events({
+      clients: () => new Map([['shop', storeless as never as CheckedClient]]),
+      canTry: false,
+      logger
+    })
+    const handler = { pattern: 'a', group: 'mail', redeliveries: 0, deadLetters: 1, isPaused: false }
+    const transports = [{ name: 'sqlite', gauges: [], durable: [handler] }]
+    const sample = { at: 1, services: { shop: { transports, outboxes: [], rows: [], calls: [] } } }
+    const overview = { canTry: false, interval: 1, services: [{ id: 'shop', service: 'shop' }] }
+    other.sampled(sample, overview)
+    other.sampled(sample, overview)
+    assert.match(
+      other.latest()?.groups[0]?.deadUnknown ?? '',
+      /client of shop uses a transport that stores no/
+    )
+    const asked = other.ask({ action: 'backlog', service: 'shop', group: 'mail' })
+    await assert.rejects(asked, /client of shop uses a transport that stores no events/)
+  })
+
   it('of a group that does not exist is a sentence', async () => {
     await assert.rejects(ask('nobody'), /no group 'nobody'/)
   })

@@ -86,6 +86,14 @@ describe('conditions', () => {
     ])
   })
 
+  it('tell of dead letters that the console cannot read, as the processes have counted them', () => {
+    const unknown = { deadUnknown: 'RabbitMQ cannot show them' }
+    const groups = [group({ died: 2 }, unknown), group({ died: 0 }, { ...unknown, group: 'mail' })]
+    const [only, ...others] = dead(watched({ groups }))
+    assert.deepEqual([only?.title, others], ['billing has had 2 dead letters', []])
+    assert.match(only?.detail ?? '', /cannot say whether they are still there. RabbitMQ cannot show them$/)
+  })
+
   it('count dead letters and events that were refused', () => {
     const groups = [group({}, { dead: 1 }), group({}, { group: 'mail', dead: 101 }), group()]
     assert.deepEqual(titles(dead(watched({ groups }))), [

@@ -88,8 +88,13 @@ export function engines({ services, told, groups }: Watched): Condition[] {
 
 /** Groups with dead letters. */
 export function dead({ groups }: Watched): Condition[] {
-  return groups.flatMap(({ engine, group, dead = 0 }): Condition[] =>
-    dead === 0
+  return groups.flatMap((view): Condition[] => {
+    const { engine, group, dead = 0, deadUnknown, handlers } = view
+    if (view.dead === undefined && deadUnknown !== undefined) {
+      const died = handlers.reduce((sum, handler) => sum + handler.died, 0)
+      return died === 0 ? [] : [unreadable(view, died, deadUnknown)]
+    }
+    return dead === 0
       ? []
       : [
           {
@@ -102,7 +107,19 @@ export function dead({ groups }: Watched): Condition[] {
             place: ['events', engine, group]
           }
         ]
-  )
+  })
+}
+
+/** Dead letters that the console cannot read: whether they are still there is unknown. */
+function unreadable({ engine, group }: GroupView, died: number, why: string): Condition {
+  return {
+    key: `dead ${engine} ${group}`,
+    kind: 'dead',
+    title: `${group} has had ${plural(died, 'dead letter')}`,
+    detail: `Its processes have counted them since they began, and the console cannot say whether they are still there. ${why}`,
+    advice: "Read the reasons in the service's log, and fix the handler.",
+    place: ['events', engine, group]
+  }
 }
 
 /**

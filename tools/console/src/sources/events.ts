@@ -113,10 +113,7 @@ export class Events implements Source<'events'> {
       throw new TypeError('The request needs the texts service and group')
     const client = this.#clients().get(service)
     if (client === undefined) throw new TypeError('There is no such service')
-    if (!stores(client))
-      throw new RpcError(
-        `The console's client of ${service} uses a transport that stores no events: pass consolePage() a client that uses the engine`
-      )
+    if (!stores(client)) throw new RpcError(storesNothing(service))
     if (action === 'backlog') return listBacklog(client, group)
     if (action === 'list') return listDeadLetters(client, group)
     if (action !== 'redrive' && action !== 'discard')
@@ -169,7 +166,12 @@ export class Events implements Source<'events'> {
     const now = performance.now()
     if (known !== undefined && known.died === died && now - known.at < COUNT_AGAIN) return
     const client = this.#clients().get(group.service)
-    if (this.#counting.has(key) || client === undefined || !stores(client)) return
+    if (this.#counting.has(key) || client === undefined) return
+    if (!stores(client)) {
+      const reason = storesNothing(group.service)
+      this.#counts.set(key, { at: now, died, present: undefined, reason })
+      return
+    }
     this.#counting.add(key)
     try {
       const { letters, hasMore } = await listDeadLetters(client, group.group)
@@ -183,6 +185,10 @@ export class Events implements Source<'events'> {
       this.#counting.delete(key)
     }
   }
+}
+
+function storesNothing(service: string): string {
+  return `The console's client of ${service} uses a transport that stores no events: pass consolePage() a client that uses the engine`
 }
 
 function keyOf({ engine, group }: GroupView): string {

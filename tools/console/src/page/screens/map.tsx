@@ -26,6 +26,17 @@ function MapScreen(props: ScreenProps) {
   return isKnown ? <Drawn {...props} /> : <main class="map" />
 }
 
+/** The name of a box. The port at the end of an address stays, however long its host is. */
+function Name({ name }: { readonly name: string }) {
+  const [, host = name, port] = /^(.+)(:\d+)$/.exec(name) ?? []
+  return (
+    <span class="address" title={name}>
+      <bdi>{host}</bdi>
+      {port}
+    </span>
+  )
+}
+
 function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
   const { traces, alerts, events } = shown.topics
   const problems = new Set(alerts?.alerts.map(({ key }) => key))
@@ -124,7 +135,7 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
               >
                 <span class="name">
                   {(each.kind === 'service' || each.state !== 'good') && <span class={`dot ${each.state}`} />}
-                  <bdi title={each.name}>{each.name}</bdi>
+                  <Name name={each.name} />
                 </span>
                 <span class="note">{each.note}</span>
               </a>
