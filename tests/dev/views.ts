@@ -1,4 +1,4 @@
-/** What is wrong in a view of the page, as a program can see it. */
+/** Finds faults in a view of the page that a program can see. */
 
 /** Finds elements that are wider than the page, and texts that are cut off. */
 export const CUT = `[
