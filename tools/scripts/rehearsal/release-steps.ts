@@ -1,9 +1,9 @@
 /**
- * A rehearsal of a release in a copy of the current commit: changesets set the versions, then the steps of the
- * workflow `release.yml` run. Two things only exist at GitHub and are left out: trusted publishing, and the
+ * A rehearsal of a release in a copy of the current commit: changesets, if there are any, set the versions, then the
+ * steps of the workflow `release.yml` run. Two things only exist at GitHub and are left out: trusted publishing, and the
  * provenance that it adds.
  */
-import { readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { YAML } from 'bun'
 import { type PublicPackage, publicPackages, versionOf } from '../release/packages.ts'
@@ -35,8 +35,12 @@ export async function release(from: Place, place: Place): Promise<Released> {
   return { version: versionOf(packages), packages }
 }
 
-/** Runs the steps of the pull request that sets the versions, in a folder with all packages installed. */
+/**
+ * Runs the steps of the pull request that sets the versions, in a folder with all packages installed. A commit without
+ * changesets has its version.
+ */
 async function writeVersions(root: string, place: Place): Promise<void> {
+  if (!readdirSync(join(place.folder, '.changeset')).some((name) => name.endsWith('.md'))) return
   const modules = join(place.folder, 'node_modules')
   symlinkSync(join(root, 'node_modules'), modules)
   await run(['npm', 'run', 'version-packages'], place)
