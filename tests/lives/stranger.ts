@@ -4,6 +4,7 @@ import type { Random } from './random.ts'
 
 /** Frames of RSocket, whole or with some bytes changed, and bytes behind them that are no frame. */
 export function bytesOf(random: Random): number[] {
+  if (random.chance(0.1)) return BROKEN
   const bytes = random.chance(0.8) ? [...SETUP] : []
   for (let n = random.between(0, 3); n > 0; n--) bytes.push(...random.of(REQUESTS))
   if (random.chance(0.5))
@@ -21,6 +22,9 @@ const REQUESTS = [
   event(1, 'noted', '{}'),
   requestN(1, MOST)
 ]
+
+/** A frame of this length has no room for its type. */
+const BROKEN = [...SETUP, 0, 0, 2, 0, 0]
 
 /** Bytes of incomplete messages that a service keeps for one connection. */
 export const MESSAGE_SIZE = 2 * 1024 * 1024
@@ -48,5 +52,9 @@ export function saidBy({ bytes, fragments }: Said): Uint8Array {
 
 /** Whether a service ends the connection of who says this. */
 export function isWrong({ bytes, fragments = 0 }: Said): boolean {
-  return isUninvited(bytes) || fragments * FRAGMENT.length > MESSAGE_SIZE
+  return (
+    (bytes.length === BROKEN.length && bytes.every((byte, at) => byte === BROKEN[at])) ||
+    isUninvited(bytes) ||
+    fragments * FRAGMENT.length > MESSAGE_SIZE
+  )
 }
