@@ -37,7 +37,7 @@ const { values } = parseArgs({
 /** Milliseconds beyond its time after which a program hangs: one life may take long. */
 const HANGS = 120_000
 
-/** Each begins with a line of its place; lines with - are replaced by those with +. */
+/** Each begins with a line of its place, and what the last run has said; lines with - are replaced by those with +. */
 function mutantsOf(text: string): Mutant[] {
   return text
     .trim()

@@ -213,6 +213,8 @@ export class World {
   readonly lanes = new Set<Lane>()
   readonly timers = new Timers()
   random = new Random(0)
+  /** The chance of the product alone: in one turn, the order of its draws and those of servers depends on the runtime. */
+  #chance = new Random(0)
   /** For secrets: the product keeps some of their bytes for later, so that lives take different numbers of them. */
   #secrets = new Random(0)
   /** A task has thrown. */
@@ -231,6 +233,7 @@ export class World {
   /** Begins a new life: time, order and chance depend on the seed alone. */
   begin(seed: number): void {
     this.random = new Random(seed)
+    this.#chance = new Random(seed ^ 0x5bd1e995)
     this.#secrets = new Random(~seed)
     this.now = 0
     this.turns = 0
@@ -377,7 +380,7 @@ export class World {
     for (const [name, value] of Object.entries(replaced))
       Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
     performance.now = () => world.now
-    Math.random = () => world.random.next()
+    Math.random = () => world.#chance.next()
     crypto.getRandomValues = (array) => {
       if (array !== null)
         world.#secrets.fill(new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength))
