@@ -69,7 +69,7 @@ const TRIED: readonly Tried[] = [
 
 for (const { name, missing, open } of TRIED)
   if (!isMissing(`events of the future over ${name}, with kills`, missing))
-    it(`events that wait, and that recur, come once and not before their time over ${name}, whatever clocks say and whoever is killed`, {
+    it(`events that wait, and that recur, come once and not before their time over ${name}, although clocks jump and processes are killed`, {
       timeout: LONG
     }, async () => {
       const { address, store, close } = await open()
