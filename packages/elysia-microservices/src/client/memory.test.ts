@@ -597,7 +597,7 @@ describe('a client of memory()', () => {
   it('says that nobody is there, and is served once somebody is', async () => {
     const transport = memory()
     const client = clientOf(transport)
-    await client.connect()
+    await assert.rejects(client.connect(), nobody)
     await assert.rejects(client.request('x'), nobody)
     await assert.rejects(client.emit('x'), nobody)
     await assert.rejects(client.stream('x').next(), nobody)

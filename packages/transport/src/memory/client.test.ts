@@ -103,14 +103,15 @@ class Receiver implements CallReceiver {
 const closed = (mayHaveRun: boolean) => ({ name: 'ConnectionError', mayHaveRun })
 
 describe('a client of memory()', () => {
-  it('connects whether or not a service listens, until it is closed', async () => {
+  it('connects where a service listens, until it is closed', async () => {
     const { hub, end, client } = newClient()
     await client.connect()
-    hub.remove(end)
-    await client.connect()
     assert.equal(client.status, 'connected')
+    hub.remove(end)
+    await assert.rejects(client.connect(), { ...closed(false), message: /No service listens/ })
     await client.close()
     assert.equal(client.status, 'closed')
+    hub.add(end)
     await assert.rejects(client.connect(), closed(false))
   })
 

@@ -88,8 +88,8 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   }
 
   async connect(): Promise<void> {
-    // As over an engine, whose place `memory()` takes in tests: nobody needs to listen yet.
     if (this.#calls.isClosed) throw ConnectionError.closed()
+    if (this.#hub.isEmpty) throw nobody()
   }
 
   async close(): Promise<void> {
