@@ -216,7 +216,7 @@ export class RunningService implements Program {
     )
     const where = [`process ${this.#supervisor.pid}`, ...ports].join(', ')
     const how = ready === false ? 'is started' : `is ready after ${seconds} s`
-    this.#init.lines.say(`${name} ${how} (${where})`)
+    this.#supervisor.sayReady(`${name} ${how} (${where})`)
     this.#init.downtime.up(name)
     this.#init.ready()
     this.#settle()

@@ -1,5 +1,6 @@
 /** Keeps one program running: restarts it after a crash, with growing pauses, and at once after an edit. */
 import type { ProgramAction, ProgramView } from '@elysia-microservices/console'
+import { Crashes, STEADY } from './crashes.ts'
 import type { Guard } from './guarded.ts'
 import { type Ended, type LineReader, ProcessGroup, type Start } from './process-group.ts'
 
@@ -48,8 +49,6 @@ const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 30_000
 /** The reason for a restart that somebody has asked for. */
 const ON_PAGE = 'asked for on the page'
-/** Milliseconds after which a program counts as running steadily. */
-const STEADY = 10_000
 
 /** Runs one program. */
 export class Supervisor {
@@ -69,8 +68,8 @@ export class Supervisor {
   #isHalted = false
   #wake = () => {}
   #wasKilled = false
-  /** The last crash, and how often it has come since something else happened. */
-  #crash = { what: '', times: 0 }
+  readonly #crashes = new Crashes()
+  #steady: ReturnType<typeof setTimeout> | undefined
 
   /** @param grace milliseconds that the program may take to end */
   constructor(program: Supervised, grace: number, guard: Guard) {
@@ -95,6 +94,15 @@ export class Supervisor {
       starts: this.#starts,
       since: this.#since
     }
+  }
+
+  /** Prints that the program is ready; if it has crashed each time after that, only once it runs steadily. */
+  sayReady(text: string): void {
+    if (!this.#crashes.followReady) return this.#program.say(text)
+    this.#steady = setTimeout(() => {
+      this.#crashes.forget()
+      this.#program.say(text)
+    }, STEADY)
   }
 
   /** Starts the program. */
@@ -164,7 +172,7 @@ export class Supervisor {
       if (this.#isStopping) return
       if (this.#wanted === undefined) continue
       this.#program.say(`${this.#program.name} is restarted: ${this.#wanted}`)
-      this.#crash = { what: '', times: 0 }
+      this.#crashes.forget()
       wait = FIRST_PAUSE
     }
   }
@@ -195,6 +203,7 @@ export class Supervisor {
     if (this.#isStopping) this.#wasKilled = await group.stop(this.#grace)
     const ended = await group.ended
     this.#group = undefined
+    clearTimeout(this.#steady)
     if (group.pid !== undefined) this.#guard.remove(group.pid)
     return ended
   }
@@ -240,7 +249,7 @@ export class Supervisor {
     }
     const how = this.#howEnded(ended, ran)
     this.#does('crashed', cause === undefined ? how : `${how}: ${cause.text}`)
-    this.#sayCrash(how, cause, `${wait / 1_000} s`)
+    this.#sayCrash(how, cause, ran, `${wait / 1_000} s`)
     let timer: ReturnType<typeof setTimeout> | undefined
     await Promise.race([
       woken,
@@ -252,12 +261,11 @@ export class Supervisor {
   }
 
   /** Prints a crash; the third of several equal ones is the last that is printed. */
-  #sayCrash(how: string, cause: Cause | undefined, seconds: string): void {
+  #sayCrash(how: string, cause: Cause | undefined, ran: number, seconds: string): void {
     const { name } = this.#program
     // The seconds for which the program ran are no difference.
     const what = `${how.replace(/[\d.]+ s/, '')} ${cause?.text}`
-    const times = what === this.#crash.what && !this.#program.isReady() ? this.#crash.times + 1 : 1
-    this.#crash = { what, times }
+    const times = this.#crashes.add({ what, wasReady: this.#program.isReady(), ran })
     const next = `next start in ${seconds}, or at an edit`
     if (times === 1)
       this.#program.say(`${how}${cause === undefined ? '' : `: ${cause.text}`}; ${next}`, cause?.more)
