@@ -14,7 +14,7 @@ describe('equal crashes of a program', () => {
       assert.deepEqual(counts, [1, 2, 3])
     })
 
-  it('are counted anew after another crash, after a steady run, and when they are forgotten', () => {
+  it('start at one again after another crash, after a steady run, and when they are forgotten', () => {
     const crashes = new Crashes()
     const counts = [LATE, LATE, EARLY, LATE, LATE].map((crash) => crashes.add(crash))
     assert.deepEqual(counts, [1, 2, 1, 1, 2])

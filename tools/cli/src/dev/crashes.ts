@@ -2,7 +2,7 @@
 
 /** A crash. */
 export interface Crash {
-  /** What is compared with the crash before. */
+  /** Its reason, which is compared with that of the crash before. */
   readonly what: string
   /** Whether the program was ready when it crashed. */
   readonly wasReady: boolean
