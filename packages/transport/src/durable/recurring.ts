@@ -131,9 +131,11 @@ interface Found {
 }
 
 /** The event of a client's schedule: its id has the rule. */
-function ofClient(id: string, { pattern, data, headers, delivery }: IncomingMessage): Found | undefined {
+function ofClient(id: string, message: IncomingMessage): Found | undefined {
   const read = readPlanned(id)
   if (read?.kind !== 'schedule') return undefined
   const { owner, every, due } = read
+  // Not read before: headers are made on demand, and those of another program may be unreadable.
+  const { pattern, data, headers, delivery } = message
   return { schedule: { owner, every, pattern, dataOf: () => data, headers, key: delivery?.key }, due }
 }
