@@ -25,6 +25,20 @@ const PLAIN: Config = {
 
 export const KEPT: readonly Kept[] = [
   {
+    fault:
+      'A client over MQTT did not close when its server stood still and then ended: the server of lives forgot it',
+    seed: 7_000_428,
+    plan: {
+      config: { ...PLAIN, carrier: 'mqtt', clients: 3 },
+      steps: [
+        { at: 0, do: 'emit', client: 1, takes: 0, times: 1, size: 0 },
+        { at: 0, do: 'still', for: 2_983 },
+        { at: 0, do: 'close', client: 1 },
+        { at: 0, do: 'away', for: 1 }
+      ]
+    }
+  },
+  {
     fault: 'In memory events of the future waited for an hour when the clock was set to their time',
     seed: 1_125,
     plan: {

@@ -18,7 +18,6 @@ import { type World, wait } from './world.ts'
 const PEACE = 130_000
 /** Milliseconds that closing may take. */
 const CLOSING = 60_000
-
 /** Milliseconds between losses that come one after the other. */
 const BETWEEN = 30
 
@@ -117,6 +116,7 @@ export class Life {
     while (this.#world.now < end && !(await this.#world.pass(() => this.#isSettled(), 10_000)))
       if (REDRIVES.has(this.#plan.config.carrier) && this.#isIdle) this.#task(() => this.#operators.redrive())
     await this.#world.pass(() => this.#isIdle, 30_000)
+    if (this.#running > 0) this.ledger.breaks('in peace a step did not end')
   }
 
   async #probe(): Promise<void> {

@@ -160,6 +160,15 @@ export function driverCases(title: string, open: () => Promise<ServerForCases>):
       assert.equal(own.isLost, false)
     })
 
+    it('ends a connection whose server ends meanwhile', async () => {
+      const server = await open()
+      const [one, own] = await connect(server, 'one')
+      const ended = one.end()
+      await server.restart()
+      await ended
+      assert.equal(own.isLost, false)
+    })
+
     it('tells that the server is lost, and forgets the subscriptions', async () => {
       const server = await open()
       const [one, seen] = await connect(server, 'one')

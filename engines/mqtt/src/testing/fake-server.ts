@@ -4,6 +4,7 @@
  * `driver-cases.ts` compares it with real servers.
  */
 import { FakeServer, refusedAt } from '@elysia-microservices/engine/testing'
+import { endedWithin } from '@elysia-microservices/transport/kit'
 import type { Driver, DriverConnection, DriverListener, Packet } from '../driver.ts'
 import type { CheckedOptions, MqttServer } from '../options/options.ts'
 
@@ -11,6 +12,8 @@ import type { CheckedOptions, MqttServer } from '../options/options.ts'
 const NOT_AUTHORIZED = 135
 /** The reason code for a connection that is ended for another one with the same client id. */
 const TAKEN_OVER = 142
+/** Milliseconds for which a driver that closes waits for the server. */
+const MOST_CLOSING = 1_000
 
 interface Subscription {
   readonly group: string | undefined
@@ -96,6 +99,8 @@ class FakeConnection implements DriverConnection {
   /** Rejects what waits for an answer of the server. */
   readonly #unanswered = new Set<(error: Error) => void>()
   #isOpen = true
+  /** Is set while the client ends the connection. */
+  #ended: (() => void) | undefined
 
   constructor(
     server: FakeMqttServer,
@@ -147,13 +152,15 @@ class FakeConnection implements DriverConnection {
     return this.#answered(() => {})
   }
 
-  end(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.later(() => {
-        this.#close()
-        resolve()
-      })
+  /** The server may end, or stand still, before it knows of this. */
+  async end(): Promise<void> {
+    if (!this.#isOpen) return
+    const closed = new Promise<void>((resolve) => {
+      this.#ended = resolve
     })
+    this.#server.later(() => this.#close())
+    await endedWithin(closed, MOST_CLOSING)
+    this.#close()
   }
 
   /** The connection is lost. */
@@ -168,7 +175,7 @@ class FakeConnection implements DriverConnection {
       if (delay === 0) publish()
       else setTimeout(publish, delay * 1_000)
     }
-    this.#listener.lost(code)
+    if (this.#ended === undefined) this.#listener.lost(code)
   }
 
   /** A message from the server. */
@@ -189,6 +196,7 @@ class FakeConnection implements DriverConnection {
   #close(): void {
     this.#isOpen = false
     this.#server.forget(this)
+    this.#ended?.()
     for (const reject of this.#unanswered) reject(new Error('The connection has ended'))
     this.#unanswered.clear()
   }
