@@ -42,6 +42,16 @@ describe('the command backlog', () => {
     assert.deepEqual([position, data, state], ['1', { to: 7 }, 'waiting'])
   })
 
+  it('says how many events a store has that it does not list', async () => {
+    const group = { async *backlog() {}, lag: async () => 5 }
+    const printed: string[] = []
+    const out = (text: string) => void printed.push(text)
+    const args = await readArguments(['backlog', URL, 'mail'], async () => '')
+    const client = { connect: async () => {}, group: () => group } as never
+    await backlogOf(client, args as never, { out, error: out, isTerminal: false, json: false })
+    assert.deepEqual(printed, ['5 more: in a process, or in a pause; this store does not list those'])
+  })
+
   it('refuses a line without a group, or with more than one', async () => {
     const wrong = async (...line: string[]) => readArguments(['backlog', ...line], async () => '')
     await assert.rejects(wrong(URL), /backlog needs the name of a group after the url/)

@@ -12,14 +12,22 @@ export async function backlogOf(
 ): Promise<number> {
   await client.connect()
   const limit = Number.isFinite(count) ? count : undefined
+  const asked = client.group(group)
   const rows: string[][] = []
-  for await (const event of client.group(group).backlog({ limit })) {
+  let allWait = true
+  for await (const event of asked.backlog({ limit })) {
+    allWait &&= event.state === 'waiting'
     if (output.json) output.out(valueText(event, true))
     else rows.push(rowOf(event))
   }
   if (output.json) return EXIT.ok
-  if (rows.length === 0) output.out('No events wait for the group')
-  else output.out(table(['position', 'published', 'pattern', 'id', 'key', 'state', 'attempts'], rows))
+  if (rows.length > 0)
+    output.out(table(['position', 'published', 'pattern', 'id', 'key', 'state', 'attempts'], rows))
+  if (limit !== undefined && rows.length === limit) return EXIT.ok
+  // Not each store lists the events that a process has, and not each counts what is stored.
+  const more = allWait ? (await asked.lag().catch(() => 0)) - rows.length : 0
+  if (more > 0) output.out(`${more} more: in a process, or in a pause; this store does not list those`)
+  else if (rows.length === 0) output.out('No events wait for the group')
   return EXIT.ok
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
+import { listBacklog } from './backlog.ts'
 import type { CheckedClient } from './clients.ts'
 import type { BacklogView } from './protocol.ts'
 import { Events } from './sources/events.ts'
@@ -38,6 +39,14 @@ describe('the backlog of a group, on the page', () => {
     for (let n = 0; n < 100; n++) await client.publish('mails.sent', n)
     const many = await ask('mail')
     assert.deepEqual([many.events.length, many.hasMore, many.events[99]?.data], [100, true, '98'])
+  })
+
+  it('says how many events a store has that it does not list', async () => {
+    const group = { async *backlog() {}, lag: async () => 5 }
+    const storing = Object.create(client, { group: { value: () => group } })
+    assert.deepEqual(await listBacklog(storing, 'mail'), {
+      ...{ events: [], hasMore: false, unlisted: 5 }
+    })
   })
 
   it('and its dead letters have a reason where the client of the page has no store', async () => {

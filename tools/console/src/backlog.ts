@@ -12,8 +12,13 @@ const MAX_EVENTS = 100
 export async function listBacklog(client: CheckedClient, group: string): Promise<BacklogView> {
   if (!stores(client)) throw new TypeError('The transport of this client stores no events')
   const events: BacklogEventView[] = []
-  for await (const event of client.group(group).backlog({ limit: MAX_EVENTS + 1 })) events.push(shown(event))
-  return { events: events.slice(0, MAX_EVENTS), hasMore: events.length > MAX_EVENTS }
+  const asked = client.group(group)
+  for await (const event of asked.backlog({ limit: MAX_EVENTS + 1 })) events.push(shown(event))
+  if (events.length > MAX_EVENTS) return { events: events.slice(0, MAX_EVENTS), hasMore: true, unlisted: 0 }
+  // Not each store lists the events that a process has, and not each counts what is stored.
+  const listsAll = events.some(({ state }) => state !== 'waiting')
+  const lag = listsAll ? 0 : await asked.lag().catch(() => 0)
+  return { events, hasMore: false, unlisted: Math.max(0, lag - events.length) }
 }
 
 function shown(event: BacklogEvent): BacklogEventView {

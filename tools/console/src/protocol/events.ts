@@ -86,6 +86,8 @@ export interface OutboxOf extends OutboxView {
 export interface BacklogView {
   readonly events: readonly BacklogEventView[]
   readonly hasMore: boolean
+  /** Number of further events that a process has, or that pause, of a store that does not list those. */
+  readonly unlisted: number
 }
 
 /** An event that a group has not handled. */

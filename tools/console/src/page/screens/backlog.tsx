@@ -24,7 +24,8 @@ export function Backlog({ group: { service, group } }: { readonly group: GroupVi
     return () => left.abort()
   }, [service, group, round])
 
-  const { events = [], hasMore = false } = listed ?? {}
+  const { events = [], hasMore = false, unlisted = 0 } = listed ?? {}
+  const isEmpty = events.length + unlisted === 0
   return (
     <div class="opened">
       <div class="actions">
@@ -32,7 +33,7 @@ export function Backlog({ group: { service, group } }: { readonly group: GroupVi
           Look again
         </button>
         <span class="hint" role="status">
-          {listed === undefined ? (wrong === '' ? 'Reading…' : '') : events.length === 0 ? 'None waits' : ''}
+          {listed === undefined ? (wrong === '' ? 'Reading…' : '') : isEmpty ? 'None waits' : ''}
         </span>
       </div>
       {wrong !== '' && (
@@ -45,6 +46,9 @@ export function Backlog({ group: { service, group } }: { readonly group: GroupVi
           <Event key={`${event.pattern} ${event.position}`} event={event} />
         ))}
       </ul>
+      {unlisted > 0 && (
+        <p class="hint">{unlisted} more: in a process, or in a pause; this store does not list those.</p>
+      )}
       {hasMore && <p class="hint">The oldest 100 are shown; there are more.</p>}
     </div>
   )
