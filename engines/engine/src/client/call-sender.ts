@@ -318,8 +318,7 @@ export class CallSender {
       this.forget(call)
       this.#calls.wait(call, performance.now() + AGAIN_AFTER)
     } else if (call.kind === 'event') this.#calls.complete(call)
-    else
-      this.#calls.fail(call, new PatternNotFoundError(PatternNotFoundError.of(call.name).message, call.name))
+    else this.#calls.fail(call, PatternNotFoundError.nobody(call.name))
   }
 }
 

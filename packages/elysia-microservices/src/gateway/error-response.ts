@@ -8,6 +8,7 @@ import {
   loggerOf,
   MicroserviceError,
   milliseconds,
+  PatternNotFoundError,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
 import { numericStatus, type Statuses, statusOf, statusTable } from './error-status.ts'
@@ -47,10 +48,12 @@ const INTERNAL: ErrorBody = { code: 'INTERNAL', message: 'Internal server error'
 /** Codes that say that the call has not run, and may succeed later. */
 const LATER: ReadonlySet<string> = new Set(['REJECTED', 'OVERLOADED'])
 
+const UNREACHED = 'The service cannot be reached'
+
 /** Messages that replace this library's own, because those name hosts, ports, patterns and limits. */
 const PUBLIC_MESSAGES: ReadonlyMap<string, string> = new Map([
   ['CANCELED', 'The request was canceled'],
-  ['CONNECTION', 'The service cannot be reached'],
+  ['CONNECTION', UNREACHED],
   ['INTERNAL', INTERNAL.message],
   ['OVERLOADED', 'The service takes no more requests at the moment'],
   ['PATTERN_NOT_FOUND', 'The service has no handler for this request'],
@@ -108,10 +111,10 @@ export class ErrorAnswers {
     const headers: Record<string, string> = {}
     // The service that answers so has begun with the call: what it needs was not there.
     const isBegun = code === 'SERVICE_UNAVAILABLE' && isRepeatable
-    if (LATER.has(code) || isBegun || (error instanceof ConnectionError && !error.mayHaveRun)) {
-      headers['retry-after'] = this.#retryAfter
-    }
-    const hidden = PUBLIC_MESSAGES.get(code) ?? (error instanceof LocalError ? INTERNAL.message : undefined)
+    if (LATER.has(code) || isBegun || isUnreached(error)) headers['retry-after'] = this.#retryAfter
+    const hidden = isUnreached(error)
+      ? UNREACHED
+      : (PUBLIC_MESSAGES.get(code) ?? (error instanceof LocalError ? INTERNAL.message : undefined))
     if (hidden !== undefined) {
       // A canceled request is not a failure, so it is not logged.
       if (code !== 'CANCELED')
@@ -123,6 +126,12 @@ export class ErrorAnswers {
     if (details !== undefined) JSON.stringify(details)
     return { status, headers, body: details === undefined ? { code, message } : { code, message, details } }
   }
+}
+
+/** Whether the call has reached no process of the service. */
+function isUnreached(error: MicroserviceError): boolean {
+  if (error instanceof PatternNotFoundError) return error.status === 503
+  return error instanceof ConnectionError && !error.mayHaveRun
 }
 
 /**

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { readFailure } from '../failure.ts'
 import { readRemoteError } from '../nest/reply.ts'
 import { readErrorText } from '../wire-error.ts'
-import { errorOf, RejectedError, RpcError, ValidationError } from './index.ts'
+import { errorOf, PatternNotFoundError, RejectedError, RpcError, ValidationError } from './index.ts'
 
 /**
  * Makes the errors that a client makes of an answer in RSocket's text, and of the same answer in a packet of Nest's
@@ -58,6 +58,19 @@ describe('an error that is passed on', () => {
     const [again] = received((error as RpcError).pass().toJSON())
     assert.ok(again instanceof ValidationError)
     assert.equal(again.path, 'data.id')
+  })
+
+  it('says that a service is down where nobody listens over an engine', () => {
+    const passed = [PatternNotFoundError.nobody('a'), PatternNotFoundError.of('a')].map((error) =>
+      error.pass()
+    )
+    assert.deepEqual(
+      passed.map(({ code, status }) => [code, status]),
+      [
+        ['SERVICE_UNAVAILABLE', 503],
+        ['NOT_IMPLEMENTED', undefined]
+      ]
+    )
   })
 
   it('refuses nothing of its own', () => {

@@ -90,22 +90,36 @@ function numberOf(received: unknown): number | undefined {
   return [statusCode, status, code].find((one) => typeof one === 'number')
 }
 
-/** The other side has no handler for the pattern. Code `PATTERN_NOT_FOUND`. */
+/** The status of a call for which nobody listens: HTTP's number of a service that is unavailable. */
+const NOBODY = 503
+
+/**
+ * The other side has no handler for the pattern. Code `PATTERN_NOT_FOUND`. Over an engine the service may also be down:
+ * then `status` is 503.
+ */
 export class PatternNotFoundError extends RpcError {
   override name = 'PatternNotFoundError'
   override readonly mayHaveRun: boolean = false
 
-  constructor(message: string, received?: unknown) {
-    super({ code: 'PATTERN_NOT_FOUND', message }, received)
+  constructor(message: string, received?: unknown, status?: number) {
+    super({ code: 'PATTERN_NOT_FOUND', message, status }, received)
   }
 
   override pass(): RpcError {
-    return passedOn(this, 'NOT_IMPLEMENTED')
+    return passedOn(this, this.status === NOBODY ? 'SERVICE_UNAVAILABLE' : 'NOT_IMPLEMENTED')
   }
 
   /** Makes the error that a dispatcher throws if no handler has the pattern. */
   static of(pattern: string): PatternNotFoundError {
     return new PatternNotFoundError(`There is no handler for the pattern '${pattern}'`)
+  }
+
+  /**
+   * Makes the error of a call over an engine for which nobody listens: the service is down, or has no such handler,
+   * and the engine does not say which. Its `status` is 503, as for a service that cannot be reached.
+   */
+  static nobody(pattern: string): PatternNotFoundError {
+    return new PatternNotFoundError(PatternNotFoundError.of(pattern).message, pattern, NOBODY)
   }
 }
 
