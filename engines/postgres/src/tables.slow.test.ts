@@ -180,15 +180,38 @@ describe('the log in PostgreSQL', () => {
       ]
     )
     const batch = (first.taken[0] as TakenRow).batch
-    const { lost } = await tables.turn(
-      'dead',
-      60_000,
-      [{ batch, left: [], back: [], dead: [], discarded: [], over: [] }],
-      [],
-      [],
-      false
+    // Whether it has settled some of them or none, and once.
+    const settled = [{ batch, left: [], back: [], dead: [], discarded: [], over: [] }]
+    for (const [said, known] of [
+      [settled, []],
+      [[], [batch]],
+      [settled, [batch]]
+    ] as const)
+      assert.deepEqual((await tables.turn('dead', 60_000, said, known, [], false)).lost, [batch])
+    const theirs = (taken[0] as TakenRow).batch
+    assert.deepEqual((await tables.turn('other', 60_000, [], [theirs], [], false)).lost, [])
+  })
+
+  it('leaves the events of a process whose turns take long with it for longer', async () => {
+    const { tables, query } = await database()
+    const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
+    await tables.store(
+      [{ pattern: 'e', id: 'a', key: undefined, headers: undefined, body: '{}', due: undefined }],
+      1_000
     )
-    assert.deepEqual(lost, [batch])
+    const wanted = [{ id, most: 100, back: 100 }]
+    const { taken } = await tables.turn('slow', 60_000, [], [], wanted, false, 180_000)
+    const known = taken.map(({ batch }) => batch)
+    // A shorter one does not take it back: its answer may come late.
+    await tables.turn('slow', 60_000, [], known, [], true, 0)
+    const pass = (minutes: number) =>
+      query(
+        `update elysia_microservices.process set seen = seen - interval '${minutes} minutes' where id = 'slow'`
+      )
+    await pass(3)
+    assert.deepEqual((await tables.turn('other', 60_000, [], [], wanted, false)).taken, [])
+    await pass(2)
+    assert.deepEqual(idsOf((await tables.turn('other', 60_000, [], [], wanted, false)).taken), ['a'])
   })
 
   it('publishes an event of the future when it is due, once, and knows its id until then', async () => {

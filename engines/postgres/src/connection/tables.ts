@@ -214,23 +214,28 @@ export class Tables {
     return { id: Number(row?.['id']), ordered: row?.['ordered'] === true, skipped: Number(row?.['skipped']) }
   }
 
-  /** @param known the batches of which the process knows */
+  /**
+   * @param known the batches of which the process knows
+   * @param grace milliseconds for which this sign of life holds longer than `lease`
+   */
   async turn(
     owner: string,
     lease: number,
     settled: readonly Settling[],
     known: readonly string[],
     wanted: readonly Wanted[],
-    willSleep: boolean
+    willSleep: boolean,
+    grace = 0
   ): Promise<Turn> {
     const [row] = await this.query(
-      'select "elysia_microservices".turn($1::text, $2::text::integer, $3::text::json, $4::text::json, $5::text::json, $6::text::boolean)::text as turn',
+      'select "elysia_microservices".turn($1::text, $2::text::integer, $3::text::json, $4::text::json, $5::text::json, $6::text::boolean, $7::text::integer)::text as turn',
       owner,
       String(lease),
       JSON.stringify(settled),
       JSON.stringify(known),
       JSON.stringify(wanted),
-      String(willSleep)
+      String(willSleep),
+      String(grace)
     )
     const turn = JSON.parse(String(row?.['turn'])) as Omit<Turn, 'taken'> & { taken: TakenBatch[] }
     return { ...turn, taken: turn.taken.flatMap(rowsOf) }

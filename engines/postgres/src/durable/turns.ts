@@ -30,6 +30,8 @@ const PRUNED_EVERY = 30_000
 const LISTEN_AGAIN = 1_000
 /** Milliseconds that a process takes for its last words. */
 const FAREWELL = 1_000
+/** Events stay with a process for as many `ackWait` more at most while its turns take long. */
+const MOST_GRACE = 9
 
 /** A clock that only goes forward, whatever becomes of the system's. */
 const monotonicClock: Clock = { now: () => performance.now(), after: systemClock.after }
@@ -66,14 +68,16 @@ export class Turns {
   /** The lines of events that were given back, of which the database does not know yet. */
   readonly #givenBack = new Set<string | undefined>()
   readonly #written: (() => void)[] = []
-  /** Events that a turn has brought, and no handler has yet. */
-  #fresh: readonly Fresh[] = []
+  /** Events that a turn has brought, and no handler has yet: also those whose turn took longer than their lease. */
+  #fresh: Fresh[] = []
   #connection: PostgresConnection | undefined
   #isRunning = false
   #isWoken = false
   #isWanted = false
   /** Number of turns in a row that have brought nothing. */
   #empty = 0
+  /** Milliseconds for which signs of life hold longer, because turns take long. */
+  #grace = 0
   #stopResting = () => {}
   #stopListening = () => {}
   #endListening: Promise<(() => Promise<void>) | undefined> | undefined
@@ -90,7 +94,7 @@ export class Turns {
 
   /** Milliseconds from the begin of a turn: its sign of life may be left out if there was one shortly before. */
   get #lease(): number {
-    return this.#options.ackWait * 0.75
+    return this.#options.ackWait * 0.75 + this.#grace
   }
 
   attach(connection: PostgresConnection): void {
@@ -163,7 +167,9 @@ export class Turns {
     if (this.#isRunning || this.#isEnded || connection?.isConnected !== true) return
     this.#isRunning = true
     this.#stopResting()
-    const mayRest = this.#empty > 0 && !this.#isWoken
+    // Before this turn writes what was given back, and forgets it.
+    this.#fresh = this.#fresh.filter((one) => !this.#isGone(one))
+    const mayRest = this.#empty > 0 && !this.#isWoken && this.#fresh.length === 0
     this.#isWoken = false
     const fates = [...this.#fates]
     const written = this.#written.splice(0)
@@ -175,9 +181,11 @@ export class Turns {
       const turn = await this.#ask(connection, fates, wanted, mayRest)
       // Only a failure of this statement makes the next one write them again.
       fates.length = 0
-      for (const batch of this.#batches.values()) batch.leasedUntil = begun + this.#lease
+      const leasedUntil = begun + this.#lease
+      this.#learn(this.#clock.now() - begun)
+      for (const batch of this.#batches.values()) batch.leasedUntil = leasedUntil
       for (const resolve of written.splice(0)) resolve()
-      this.#heard(turn, begun)
+      this.#heard(turn, leasedUntil)
       this.#empty = turn.taken.length === 0 ? this.#empty + 1 : 0
       const isMore = isFull(turn, wanted)
       if (!isMore) this.#deliver()
@@ -232,23 +240,39 @@ export class Turns {
     wanted: readonly Wanted[],
     mayRest: boolean
   ): Promise<Turn> {
-    const known = [...this.#batches.keys()]
     return connection.tables.turn(
       this.#process,
       this.#options.ackWait,
       settlings(fates),
-      known,
+      [...this.#batches.keys()],
       wanted,
-      mayRest
+      mayRest,
+      this.#grace
     )
   }
 
-  #heard({ lost, taken }: Turn, begun: number): void {
+  /**
+   * The lease of a turn that takes long would be over when its answer comes, again and again. So the next ones ask for a
+   * longer one, by one `ackWait` and then by twice as much, until it lasts for two turns.
+   */
+  #learn(took: number): void {
+    const { ackWait } = this.#options
+    if (took < ackWait / 4) this.#grace = 0
+    else if (took * 2 > this.#grace)
+      this.#grace = Math.min(Math.max(ackWait, this.#grace * 2), ackWait * MOST_GRACE)
+    if (took < ackWait * 0.75) return
+    quietLog(this.#logger).warn(
+      'postgres slow turn',
+      `PostgreSQL took ${Math.round(took)} ms for one statement of durable events, and ackWait is ${ackWait} ms: this process keeps its events for up to ${this.#grace} ms longer; raise ackWait, or find out why PostgreSQL is slow`
+    )
+  }
+
+  #heard({ lost, taken }: Turn, leasedUntil: number): void {
     for (const id of lost) this.#lose(id)
     const fresh: Fresh[] = []
     for (const row of taken) {
       const taker = this.#takers.get(row.group)
-      const batch = this.#batches.get(row.batch) ?? this.#newBatch(row.batch, begun)
+      const batch = this.#batches.get(row.batch) ?? this.#newBatch(row.batch, leasedUntil)
       const event = new TakenEvent(row, batch, taker?.isOrdered === true)
       batch.left.add(event)
       if (taker === undefined) this.settle(event, { delay: 0 })
@@ -258,30 +282,29 @@ export class Turns {
     for (const [id, batch] of this.#batches) if (batch.left.size === 0) this.#batches.delete(id)
     // Events of the turn before come first.
     this.#deliver()
-    // Before the next turn writes what was given back, and forgets it.
-    this.#fresh = fresh.filter(([, event]) => !this.#isOvertaking(event))
+    this.#fresh.push(...fresh)
   }
 
-  /** Gives the events of the last turn to their handlers. */
+  /** Gives the events of the last turn to their handlers. Those whose lease is over wait until a turn has renewed it. */
   #deliver(): void {
-    const fresh = this.#fresh
-    this.#fresh = []
-    for (const [taker, event] of fresh) {
-      if (event.batch.isLost || this.#isOvertaking(event)) continue
-      if (this.#takers.get(taker.groupId) === taker) taker.deliver(event)
-      else this.settle(event, { delay: 0 })
+    for (const one of this.#fresh.splice(0)) {
+      const [taker, event] = one
+      if (this.#isGone(one)) continue
+      if (this.owns(event)) taker.deliver(event)
+      else this.#fresh.push(one)
     }
   }
 
-  /** Earlier events of its line were given back while it was on its way, or just now: so it is given back, too. */
-  #isOvertaking(event: TakenEvent): boolean {
-    const isOvertaking = this.#givenBack.has(lineOf(event))
-    if (isOvertaking) this.settle(event, { delay: 0 })
-    return isOvertaking
+  /** Others have it; or its handler has left, or earlier ones of its line were given back meanwhile: so is this one. */
+  #isGone([taker, event]: Fresh): boolean {
+    if (event.batch.isLost) return true
+    if (this.#takers.get(taker.groupId) === taker && !this.#givenBack.has(lineOf(event))) return false
+    this.settle(event, { delay: 0 })
+    return true
   }
 
-  #newBatch(id: string, begun: number): Batch {
-    const batch: Batch = { id, left: new Set(), leasedUntil: begun + this.#lease, isLost: false }
+  #newBatch(id: string, leasedUntil: number): Batch {
+    const batch: Batch = { id, left: new Set(), leasedUntil, isLost: false }
     this.#batches.set(id, batch)
     return batch
   }

@@ -13,6 +13,7 @@ export interface AskedTurn {
   readonly known: readonly string[]
   readonly wanted: readonly Wanted[]
   readonly willSleep: boolean
+  readonly grace: number
 }
 
 type Answer = Partial<Turn> | Error | Promise<Partial<Turn>>
@@ -53,9 +54,10 @@ export class FakeTables {
     settled: readonly Settling[],
     known: readonly string[],
     wanted: readonly Wanted[],
-    willSleep: boolean
+    willSleep: boolean,
+    grace: number
   ): Promise<Turn> {
-    this.turns.push({ owner, settled, known, wanted, willSleep })
+    this.turns.push({ owner, settled, known, wanted, willSleep, grace })
     const answer = await (this.answers.shift() ?? {})
     if (answer instanceof Error) throw answer
     return { lost: [], taken: [], next: null, ...answer }

@@ -1,11 +1,13 @@
 /** The turns of a process. */
 export const TURNING = `
 -- One turn of a process: what is settled is written, and events are taken for the handlers that have room. 'known' are
--- the batches of which the process knows.
+-- the batches of which the process knows. The sign of life holds 'grace' milliseconds longer than 'lease', in a process whose
+-- turns take long.
 create function "elysia_microservices".turn(
-  owner text, lease integer, settled json, known json, wanted json, will_sleep boolean
+  owner text, lease integer, settled json, known json, wanted json, will_sleep boolean, grace integer
 ) returns json language plpgsql as $$
 declare
+  gone text[];
   lost json;
   taken json;
   dead text;
@@ -15,9 +17,10 @@ declare
 begin
   perform "elysia_microservices".advance();
   perform "elysia_microservices".fire(500);
-  insert into "elysia_microservices".process as p (id, seen, asleep) values (owner, clock_timestamp(), will_sleep)
-    on conflict (id) do update set seen = excluded.seen, asleep = excluded.asleep
-    where p.seen < clock_timestamp() - lease * interval '0.25 millisecond' or p.asleep <> excluded.asleep;
+  insert into "elysia_microservices".process as p (id, seen, asleep)
+    values (owner, clock_timestamp() + grace * interval '1 millisecond', will_sleep)
+    on conflict (id) do update set seen = greatest(p.seen, excluded.seen), asleep = excluded.asleep
+    where p.seen < excluded.seen - lease * interval '0.25 millisecond' or p.asleep <> excluded.asleep;
   for dead in
     select id from "elysia_microservices".process
       where seen < clock_timestamp() - lease * interval '1 millisecond' for update skip locked
@@ -27,7 +30,11 @@ begin
     delete from "elysia_microservices".process where id = dead
       and not exists (select from "elysia_microservices".batch where process = dead);
   end loop;
-  select json_agg(batch) into lost from "elysia_microservices".settle_events(owner, settled) as batch;
+  -- Also those of which nothing is settled: this sign of life must not renew what others have by now.
+  gone := array(select k from json_array_elements_text(known) as k
+    where not exists (select from "elysia_microservices".batch where id = k::bigint and process = owner));
+  select json_agg(batch) into lost from (
+    select unnest(gone) union select * from "elysia_microservices".settle_events(owner, settled)) as l (batch);
   -- A turn whose answer was lost has taken these: they have not begun.
   perform "elysia_microservices".free_batches(array(select id from "elysia_microservices".batch where process = owner
     and id <> all (array(select value::bigint from json_array_elements_text(known)))), false);
