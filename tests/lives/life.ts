@@ -312,7 +312,7 @@ export class Life {
         return this.#die()
       case 'stranger':
         return this.#carrier.stranger?.(saidBy(step), () => {
-          if (this.#plan.config.carrier === 'rsocket' && isWrong(step))
+          if (this.#plan.config.carrier !== 'websocket' && isWrong(step))
             this.ledger.breaks('a stranger who had sent what nobody may was not turned out')
         })
       case 'close': {

@@ -2,9 +2,9 @@
 import { event, frame, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
 import type { Random } from './random.ts'
 
-/** Frames of RSocket, whole or with some bytes changed, and bytes behind them that are no frame. */
-export function bytesOf(random: Random): number[] {
-  if (random.chance(0.1)) return BROKEN
+/** Words of another protocol or, mostly, frames of RSocket, whole or with some bytes changed, and bytes behind them that are no frame. */
+export function bytesOf(random: Random): readonly number[] {
+  if (random.chance(0.2)) return random.of(BROKEN)
   const bytes = random.chance(0.8) ? [...SETUP] : []
   for (let n = random.between(0, 3); n > 0; n--) bytes.push(...random.of(REQUESTS))
   if (random.chance(0.5))
@@ -23,8 +23,15 @@ const REQUESTS = [
   requestN(1, MOST)
 ]
 
-/** A frame of this length has no room for its type. */
-const BROKEN = [...SETUP, 0, 0, 2, 0, 0]
+/** After these words a service ends a connection. */
+const BROKEN: readonly (readonly number[])[] = [
+  // A frame of this length has no room for its type.
+  [...SETUP, 0, 0, 2, 0, 0],
+  [...Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+  // Nest's wire, with a packet that is no JSON, and a length that is none.
+  [...Buffer.from('2#{]')],
+  [...Buffer.from('-#{}')]
+]
 
 /** Bytes of incomplete messages that a service keeps for one connection. */
 export const MESSAGE_SIZE = 2 * 1024 * 1024
@@ -53,7 +60,7 @@ export function saidBy({ bytes, fragments }: Said): Uint8Array {
 /** Whether a service ends the connection of who says this. */
 export function isWrong({ bytes, fragments = 0 }: Said): boolean {
   return (
-    (bytes.length === BROKEN.length && bytes.every((byte, at) => byte === BROKEN[at])) ||
+    BROKEN.some((broken) => String(broken) === String(bytes)) ||
     isUninvited(bytes) ||
     fragments * FRAGMENT.length > MESSAGE_SIZE
   )
