@@ -1,12 +1,14 @@
-/** Nest's `ClientsModule` and `ClientProxyFactory`, whose clients are ours: applications change an import alone. */
+/** Nest's `ClientsModule`, `ClientProxyFactory` and `@Client()`, whose clients are ours: applications change an import alone. */
 import type { DynamicModule } from '@nestjs/common'
 import {
+  type ClientOptions,
   type ClientProvider,
   type ClientsModuleAsyncOptions,
   type ClientsModuleOptions,
   type ClientsModuleOptionsFactory,
   type ClientsProviderAsyncOptions,
   type CustomClientOptions,
+  Client as NestClient,
   ClientsModule as NestModule,
   Transport
 } from '@nestjs/microservices'
@@ -64,4 +66,10 @@ export const ClientProxyFactory = {
     const { customClass: Client, options: own } = ours(options) as CustomClientOptions
     return new Client(own) as MicroserviceClient
   }
+}
+
+/** Nest's decorator of properties that get a client, with the same options; the client is a `MicroserviceClient`. */
+export function Client(options: ClientOptions = {}): PropertyDecorator {
+  // The type lacks `customClass`, which Nest takes nevertheless.
+  return NestClient(ours(options) as never)
 }

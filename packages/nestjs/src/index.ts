@@ -13,10 +13,12 @@ export {
   TimeoutError,
   UnauthenticatedError
 } from '@elysia-microservices/transport'
-export { ClientProxyFactory, ClientsModule } from './clients-module.ts'
+export { ClientProxy, Transport } from '@nestjs/microservices'
+export { Client, ClientProxyFactory, ClientsModule } from './clients-module.ts'
 export { MicroserviceClient } from './microservice-client.ts'
 export { MicroserviceContext } from './microservice-context.ts'
 export { MicroserviceServer } from './microservice-server.ts'
+export { NestFactory } from './nest-factory.ts'
 export type { NestForm } from './nest-transport.ts'
 export type {
   MicroserviceClientEvents,

@@ -4,7 +4,10 @@ import type { Compiler } from './compiler.ts'
 import type { Edit } from './edits.ts'
 
 export const NEST = '@nestjs/microservices'
+export const CORE = '@nestjs/core'
 export const OURS = '@elysia-microservices/nestjs'
+/** Names that our package has from Nest's, so that an import of them beside others moves as a whole. */
+const SHARED = new Set(['ClientProxy', 'Transport'])
 
 /** A list of names in an import, or in the pattern of a `require`. */
 interface Names {
@@ -62,7 +65,7 @@ function requiredBy(ts: Compiler, value: ts.Node | undefined): ts.StringLiteralL
 
 /**
  * Edits that import names from our package.
- * @param moved names that are imported from Nest's package now
+ * @param moved names that are imported from Nest's packages now
  * @param added names that are new in this source
  */
 export function importEdits(
@@ -75,27 +78,36 @@ export function importEdits(
   const ours = importsOf(ts, file, OURS)
   const edits: Edit[] = []
   const wanted = added.filter((name) => !ours.locals.has(name))
-  for (const { list, module } of nest.names) {
-    const elements: readonly (ts.ImportSpecifier | ts.BindingElement)[] = [...list.elements]
-    const isMoved = (one: ts.ImportSpecifier | ts.BindingElement) =>
-      moved.includes((one.propertyName ?? one.name).getText(file))
-    const leaving = elements.filter(isMoved)
-    if (leaving.length === 0) continue
-    if (leaving.length === elements.length && ours.names.length === 0) {
-      edits.push({ start: module.getStart(file) + 1, end: module.getEnd() - 1, text: OURS })
-      const last = elements.at(-1) as ts.Node
-      if (wanted.length > 0)
-        edits.push({ start: last.getEnd(), end: last.getEnd(), text: `, ${wanted.splice(0).join(', ')}` })
-      continue
-    }
-    wanted.push(...leaving.map((one) => one.getText(file)))
-    if (leaving.length === elements.length) {
-      const { statement } = nest.names.find((one) => one.list === list) as Names
+  const nameOf = (one: ts.ImportSpecifier | ts.BindingElement) => (one.propertyName ?? one.name).getText(file)
+  const isMoved = (one: ts.ImportSpecifier | ts.BindingElement) => moved.includes(nameOf(one))
+  const sources = [...importsOf(ts, file, CORE).names, ...nest.names]
+    .map((names) => ({ ...names, elements: [...names.list.elements] }))
+    .filter(({ elements }) => elements.some(isMoved))
+    .map((names) => ({
+      ...names,
+      isWhole: names.elements.every((one) => isMoved(one) || SHARED.has(nameOf(one)))
+    }))
+  const host = ours.names.length === 0 ? sources.find(({ isWhole }) => isWhole) : undefined
+  for (const one of sources) {
+    if (one === host) continue
+    const { statement, elements, isWhole } = one
+    wanted.push(...elements.filter((each) => isWhole || isMoved(each)).map((each) => each.getText(file)))
+    if (isWhole)
       edits.push({ start: statement.getStart(file), end: afterLine(file.text, statement.getEnd()), text: '' })
-    } else edits.push(...removals(file, elements, isMoved))
+    else edits.push(...removals(file, elements, isMoved))
   }
-  if (wanted.length > 0) edits.push(addition(ts, file, wanted, ours, nest))
+  if (host !== undefined) {
+    const { module, elements } = host
+    edits.push({ start: module.getStart(file) + 1, end: module.getEnd() - 1, text: OURS })
+    if (wanted.length > 0) edits.push(afterLast(elements, wanted))
+  } else if (wanted.length > 0) edits.push(addition(ts, file, wanted, ours, nest))
   return edits
+}
+
+/** Adds names at the end of a list. */
+function afterLast(elements: readonly ts.Node[], names: readonly string[]): Edit {
+  const end = (elements.at(-1) as ts.Node).getEnd()
+  return { start: end, end, text: `, ${names.join(', ')}` }
 }
 
 /** Removes elements of a list, each with its comma. */
@@ -120,8 +132,8 @@ function addition(
   ours: Imported,
   nest: Imported
 ): Edit {
-  const own = ours.names[0]?.list.elements.at(-1)
-  if (own !== undefined) return { start: own.getEnd(), end: own.getEnd(), text: `, ${names.join(', ')}` }
+  const [own] = ours.names
+  if (own !== undefined && own.list.elements.length > 0) return afterLast(own.list.elements, names)
   const isImport = (one: ts.Node) => ts.isImportDeclaration(one)
   const isRequire = (one: ts.Statement) =>
     ts.isVariableStatement(one) &&

@@ -70,10 +70,26 @@ const SERVERS: Readonly<Record<string, readonly [string, string]>> = {
   ]
 }
 
+const NEST_FACTORY = "import { NestFactory } from '@nestjs/core'"
+const OUR_FACTORY = "import { NestFactory } from '@elysia-microservices/nestjs'"
+/** Sources whose servers move by an import alone. */
+const BY_IMPORT: Readonly<Record<string, string>> = {
+  'options in place': 'await NestFactory.createMicroservice(App, { logger, transport: Transport.RMQ, ...more })',
+  'no options': 'NestFactory.createMicroservice(App)',
+  'options from elsewhere': 'NestFactory.createMicroservice<MicroserviceOptions>(App, optionsOf(config))',
+  'a factory': 'NestFactory.createMicroservice(App, { inject: [ConfigService], useFactory: optionsOf })',
+  'a hybrid application':
+    'const app = await NestFactory.create<NestFastifyApplication>(App, new FastifyAdapter())\napp.connectMicroservice<RmqOptions>({ transport: Transport.RMQ })'
+}
+
 const CLIENTS: Readonly<Record<string, readonly [string, string]>> = {
   'an array of clients': [
     "import { ClientsModule, Transport } from '@nestjs/microservices';\n@Module({ imports: [ClientsModule.register([{ name: 'A', transport: Transport.TCP }])] })\nclass M {}",
-    "import { Transport } from '@nestjs/microservices';\nimport { ClientsModule } from '@elysia-microservices/nestjs';\n@Module({ imports: [ClientsModule.register([{ name: 'A', transport: Transport.TCP }])] })\nclass M {}"
+    "import { ClientsModule, Transport } from '@elysia-microservices/nestjs';\n@Module({ imports: [ClientsModule.register([{ name: 'A', transport: Transport.TCP }])] })\nclass M {}"
+  ],
+  'other names beside it': [
+    "import { ClientsModule, Payload, Transport } from '@nestjs/microservices';\nClientsModule.register([])",
+    "import { Payload, Transport } from '@nestjs/microservices';\nimport { ClientsModule } from '@elysia-microservices/nestjs';\nClientsModule.register([])"
   ],
   'nothing else of the package': [
     'import { ClientsModule } from "@nestjs/microservices"\nClientsModule.registerAsync([])',
@@ -81,11 +97,11 @@ const CLIENTS: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'another name': [
     "import {\n  Transport,\n  ClientProxyFactory as Factory,\n} from '@nestjs/microservices'\nFactory.create({ transport: Transport.TCP })",
-    "import {\n  Transport,\n} from '@nestjs/microservices'\nimport { ClientProxyFactory as Factory } from '@elysia-microservices/nestjs'\nFactory.create({ transport: Transport.TCP })"
+    "import {\n  Transport,\n  ClientProxyFactory as Factory,\n} from '@elysia-microservices/nestjs'\nFactory.create({ transport: Transport.TCP })"
   ],
   CommonJS: [
     "const { Transport, ClientProxyFactory: Factory } = require('@nestjs/microservices');\nFactory.create({ transport: Transport.TCP });",
-    "const { Transport } = require('@nestjs/microservices');\nconst { ClientProxyFactory: Factory } = require('@elysia-microservices/nestjs');\nFactory.create({ transport: Transport.TCP });"
+    "const { Transport, ClientProxyFactory: Factory } = require('@elysia-microservices/nestjs');\nFactory.create({ transport: Transport.TCP });"
   ],
   'the whole package': [
     "import * as ms from '@nestjs/microservices'\nms.ClientsModule.register([])",
@@ -93,7 +109,7 @@ const CLIENTS: Readonly<Record<string, readonly [string, string]>> = {
   ],
   'a property': [
     "import { Client, Transport } from '@nestjs/microservices'\nclass A { @Client({ transport: Transport.TCP }) client: ClientProxy }",
-    "import { Client, Transport } from '@nestjs/microservices'\nimport { MicroserviceClient } from '@elysia-microservices/nestjs'\nclass A { @Client({ customClass: MicroserviceClient, options: { transport: Transport.TCP } } as never) client: ClientProxy }"
+    "import { Client, Transport } from '@elysia-microservices/nestjs'\nclass A { @Client({ transport: Transport.TCP }) client: ClientProxy }"
   ]
 }
 
@@ -106,6 +122,36 @@ describe('migrate', () => {
     it(`moves a server: ${form}`, () => {
       assert.equal(text(`${IMPORT}\n${before}\n`), `${IMPORT}\n${OURS}\n${after}\n`)
     })
+
+  for (const [form, source] of Object.entries(BY_IMPORT))
+    it(`moves a server by the import of NestFactory: ${form}`, () => {
+      const after = text(`${NEST_FACTORY}\n${IMPORT}\n${source}\n`)
+      assert.equal(after, `${OUR_FACTORY}\n${IMPORT}\n${source}\n`)
+      assert.deepEqual(moved(compiler, 'a.ts', after).edits, [])
+    })
+
+  it('makes one import of all names that move', () => {
+    assert.equal(
+      text(
+        `${NEST_FACTORY}\nimport { ClientProxyFactory, Payload } from '@nestjs/microservices'\nNestFactory.createMicroservice(App, options)`
+      ),
+      "import { NestFactory, ClientProxyFactory } from '@elysia-microservices/nestjs'\nimport { Payload } from '@nestjs/microservices'\nNestFactory.createMicroservice(App, options)"
+    )
+  })
+
+  it('leaves a factory whose servers have strategies, or that makes none', () => {
+    for (const source of ['NestFactory.createMicroservice(App, { strategy: new Mine() })', 'NestFactory.create(App)'])
+      assert.deepEqual(moved(compiler, 'a.ts', `${NEST_FACTORY}\n${source}`).edits, [])
+  })
+
+  it('leaves the factory where a serializer stays with Nest, and moves the other servers there', () => {
+    const stays = 'NestFactory.createMicroservice(A, { transport: Transport.TCP, options: { serializer } })'
+    const other = (options: string) => `NestFactory.createMicroservice(B, ${options})`
+    assert.equal(
+      text(`${NEST_FACTORY}\n${IMPORT}\n${stays}\n${other('{ transport: Transport.TCP }')}`),
+      `${NEST_FACTORY}\n${IMPORT}\n${OURS}\n${stays}\n${other('{ strategy: new MicroserviceServer({ transport: Transport.TCP }) }')}`
+    )
+  })
 
   for (const [form, [before, after]] of Object.entries(CLIENTS))
     it(`moves a client: ${form}`, () => assert.equal(text(before), after))

@@ -1,8 +1,11 @@
-/** Moves the servers of a source: `createMicroservice` and `connectMicroservice` get a `MicroserviceServer`. */
+/**
+ * Moves the servers of a source: by the import of `NestFactory`, where that makes them; elsewhere, `createMicroservice`
+ * and `connectMicroservice` get a `MicroserviceServer`.
+ */
 import type { ts } from '@ts-morph/common'
 import type { Compiler } from './compiler.ts'
 import type { Edit } from './edits.ts'
-import { importsOf, NEST } from './imports.ts'
+import { CORE, importsOf, NEST, OURS } from './imports.ts'
 import { type Blocker, blockerIn } from './nest-options.ts'
 
 /** The move of one server or client. */
@@ -11,6 +14,8 @@ export interface ServerMove {
   /** Names of our package that the edits use. */
   readonly imports: readonly string[]
   readonly remarks: readonly Blocker[]
+  /** Whether the server moves by importing `NestFactory` from our package. */
+  readonly byImport?: boolean
 }
 
 /** The argument that has the options, by the name of the method. */
@@ -27,18 +32,39 @@ const WITH_STRATEGY = /\b(?:MicroserviceOptions|AsyncMicroserviceOptions|CustomS
 /** The moves of all servers that a source makes. Servers with a strategy are left out. */
 export function serverMoves(ts: Compiler, file: ts.SourceFile): readonly ServerMove[] {
   const moves: ServerMove[] = []
+  const isOurs = factoryOf(ts, file, OURS)
+  const isNests = factoryOf(ts, file, CORE)
+  const canMoveImport = blockerIn(ts, file, file) === undefined
   const visit = (node: ts.Node): void => {
     ts.forEachChild(node, visit)
     if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return
     const index = OPTIONS_AT.get(node.expression.name.text)
     if (index === undefined || node.arguments.length < index) return
     const options = node.arguments[index]
+    if (isOurs(node.expression)) return
     const move = options === undefined ? withoutOptions(ts, file, node) : new Options(ts, file).move(options)
-    if (move.edits.length > 0) moves.push({ ...move, edits: [...move.edits, ...typeEdits(file, node)] })
+    const isOpen = move.edits.length + move.remarks.length > 0
+    if (isOpen && canMoveImport && isNests(node.expression))
+      moves.push({ edits: [], imports: [], remarks: [], byImport: true })
+    else if (move.edits.length > 0) moves.push({ ...move, edits: [...move.edits, ...typeEdits(file, node)] })
     else if (move.remarks.length > 0) moves.push(move)
   }
   visit(file)
   return moves
+}
+
+/** Tells whether a method is one of the module's `NestFactory`, or of an application that this makes in the source. */
+function factoryOf(
+  ts: Compiler,
+  file: ts.SourceFile,
+  module: string
+): (method: ts.PropertyAccessExpression) => boolean {
+  const local = importsOf(ts, file, module).locals.get('NestFactory')
+  const isHybrid =
+    new RegExp(`\\b${local}\\.create[(<]`).test(file.text) && !file.text.includes('createNestApplication')
+  return ({ expression, name }) =>
+    local !== undefined &&
+    (expression.getText(file) === local || (isHybrid && name.text === 'connectMicroservice'))
 }
 
 /** Removes the type of options of one transport: `connectMicroservice<RmqOptions>(…)`. */

@@ -23,7 +23,7 @@ export interface Moved {
 /** Nest's classes whose instances and subclasses have no counterpart. */
 const OWN_END = /^(?:Client|Server)(?:TCP|Redis|Nats|NATS|RMQ|Kafka|Mqtt|MQTT|Grpc|GRPC)(?:Proxy)?$/
 /** The makers of clients, which our package has, too. */
-const MAKERS = ['ClientsModule', 'ClientProxyFactory'] as const
+const MAKERS = ['ClientsModule', 'ClientProxyFactory', 'Client'] as const
 /** Files that are moved only if they make servers themselves. */
 const OF_TESTS = /(?:[.-](?:test|spec)\.[cm]?[jt]sx?$|(?:^|\/)(?:tests?|e2e|__tests__)\/)/
 
@@ -37,12 +37,13 @@ export function moved(ts: Compiler, name: string, text: string): Moved {
   if (OF_TESTS.test(name) && servers.length === 0) return { edits: [], remarks: [], transports: [] }
   const clients = clientMoves(ts, file)
   const moves = [...servers, ...clients.moves]
+  const makers = [...(servers.some(({ byImport }) => byImport) ? ['NestFactory'] : []), ...clients.makers]
   const added = [...new Set(moves.flatMap(({ imports }) => imports))]
   const remarks = [...moves.flatMap(({ remarks }) => remarks), ...foreignEnds(ts, file)]
   return {
     edits: [
       ...moves.flatMap(({ edits }) => edits),
-      ...(added.length + clients.makers.length > 0 ? importEdits(ts, file, clients.makers, added) : [])
+      ...(added.length + makers.length > 0 ? importEdits(ts, file, makers, added) : [])
     ],
     remarks: [...new Map(remarks.map(({ at, text }) => [`${at} ${text}`, { at, text }])).values()]
       .sort((one, other) => one.at - other.at)
@@ -59,18 +60,14 @@ function clientMoves(
   const { locals, wholes } = importsOf(ts, file, NEST)
   const moves: ServerMove[] = []
   const blocked = new Set<string>()
-  const decorator = locals.get('Client')
-  const isTyped = /\.[cm]?tsx?$/.test(file.fileName)
   const names = MAKERS.map((name) => ({ name, local: locals.get(name) }))
   const visit = (node: ts.Node): void => {
     ts.forEachChild(node, visit)
     if (!ts.isCallExpression(node)) return
-    if (ts.isDecorator(node.parent) && node.expression.getText(file) === decorator) {
-      moves.push(propertyMove(ts, file, node, isTyped))
-      return
-    }
-    const made = ts.isPropertyAccessExpression(node.expression) ? node.expression.expression : undefined
-    if (made === undefined) return
+    const { expression, parent } = node
+    // A decorator is called itself, of the other makers a method.
+    const made =
+      ts.isPropertyAccessExpression(expression) && !ts.isDecorator(parent) ? expression.expression : expression
     const whole =
       ts.isPropertyAccessExpression(made) && wholes.has(made.expression.getText(file))
         ? MAKERS.find((name) => name === made.name.text)
@@ -94,33 +91,6 @@ function clientMoves(
     local === undefined || blocked.has(name) ? [] : [name as string]
   )
   return { moves, makers }
-}
-
-/** Moves a property with `@Client()`. Nest closes such clients itself, so the decorator stays. */
-function propertyMove(
-  ts: Compiler,
-  file: ts.SourceFile,
-  call: ts.CallExpression,
-  isTyped: boolean
-): ServerMove {
-  const none = { edits: [], imports: [], remarks: [] }
-  const [options] = call.arguments
-  if (options === undefined || options.getText(file).includes('customClass')) return none
-  const blocker = blockerIn(ts, file, options)
-  if (blocker !== undefined) return { ...none, remarks: [blocker] }
-  // The type of the decorator's options lacks `customClass`, which Nest takes nevertheless.
-  return {
-    edits: [
-      {
-        start: options.getStart(file),
-        end: options.getStart(file),
-        text: '{ customClass: MicroserviceClient, options: '
-      },
-      { start: options.getEnd(), end: options.getEnd(), text: isTyped ? ' } as never' : ' }' }
-    ],
-    imports: ['MicroserviceClient'],
-    remarks: []
-  }
 }
 
 /** Ends that applications write or make themselves, and gRPC: they stay as they are. */
