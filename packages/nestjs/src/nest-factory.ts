@@ -1,5 +1,5 @@
 /** Nest's `NestFactory`, whose servers are ours: applications change an import alone. */
-import { NestApplication, NestFactory as Nest } from '@nestjs/core'
+import { NestFactory as Nest, NestApplication } from '@nestjs/core'
 import { type AsyncMicroserviceOptions, type MicroserviceOptions, Transport } from '@nestjs/microservices'
 import { MicroserviceServer } from './microservice-server.ts'
 

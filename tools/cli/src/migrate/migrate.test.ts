@@ -74,7 +74,8 @@ const NEST_FACTORY = "import { NestFactory } from '@nestjs/core'"
 const OUR_FACTORY = "import { NestFactory } from '@elysia-microservices/nestjs'"
 /** Sources whose servers move by an import alone. */
 const BY_IMPORT: Readonly<Record<string, string>> = {
-  'options in place': 'await NestFactory.createMicroservice(App, { logger, transport: Transport.RMQ, ...more })',
+  'options in place':
+    'await NestFactory.createMicroservice(App, { logger, transport: Transport.RMQ, ...more })',
   'no options': 'NestFactory.createMicroservice(App)',
   'options from elsewhere': 'NestFactory.createMicroservice<MicroserviceOptions>(App, optionsOf(config))',
   'a factory': 'NestFactory.createMicroservice(App, { inject: [ConfigService], useFactory: optionsOf })',
@@ -140,7 +141,10 @@ describe('migrate', () => {
   })
 
   it('leaves a factory whose servers have strategies, or that makes none', () => {
-    for (const source of ['NestFactory.createMicroservice(App, { strategy: new Mine() })', 'NestFactory.create(App)'])
+    for (const source of [
+      'NestFactory.createMicroservice(App, { strategy: new Mine() })',
+      'NestFactory.create(App)'
+    ])
       assert.deepEqual(moved(compiler, 'a.ts', `${NEST_FACTORY}\n${source}`).edits, [])
   })
 

@@ -67,7 +67,9 @@ function clientMoves(
     const { expression, parent } = node
     // A decorator is called itself, of the other makers a method.
     const made =
-      ts.isPropertyAccessExpression(expression) && !ts.isDecorator(parent) ? expression.expression : expression
+      ts.isPropertyAccessExpression(expression) && !ts.isDecorator(parent)
+        ? expression.expression
+        : expression
     const whole =
       ts.isPropertyAccessExpression(made) && wholes.has(made.expression.getText(file))
         ? MAKERS.find((name) => name === made.name.text)
