@@ -26,6 +26,11 @@ function onNest(because: string, instead: Outcome): Difference<Outcome> {
   return { on: ({ carriage }) => carriage === 'packets', because, instead }
 }
 
+/** A difference that applies to NestJS's own wire only, whose other end may be NestJS. */
+function onWire(because: string, instead: Outcome): Difference<Outcome> {
+  return { on: onNestsWire, because, instead }
+}
+
 /** A difference that applies where NestJS looks patterns up: there, a text that is JSON stands for its value. */
 function readingJson(instead: Outcome): readonly Difference<Outcome>[] {
   return [
@@ -56,12 +61,12 @@ const RESULTS: readonly (readonly [
   ...differs: readonly Difference<Outcome>[]
 ])[] = [
   ['undefined', values()],
-  ['function', UNCARRIED, onNest(AS_JSON, values())],
-  ['symbol', UNCARRIED, onNest(AS_JSON, values())],
+  ['function', UNCARRIED, onWire(AS_JSON, values())],
+  ['symbol', UNCARRIED, onWire(AS_JSON, values())],
   [
     'date',
     UNCARRIED,
-    onNest(
+    onWire(
       AS_JSON,
       values({
         date: '1970-01-01T00:00:00.000Z',

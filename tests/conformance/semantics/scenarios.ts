@@ -85,9 +85,13 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'refuses data that cannot be carried, and sends nothing',
-    async run({ client }) {
+    async run({ client, transport }) {
       await assert.rejects(client.request('echo', { value: 1n }), { name: 'OptionError', mayHaveRun: false })
       await assert.rejects(client.emit('note', 1n), { name: 'OptionError', mayHaveRun: false })
+      for (const lost of [Number.NaN, new Map([[1, 2]]), new Set([1]), new Uint8Array(2)]) {
+        if (transport === "Nest's wire") continue
+        await assert.rejects(client.request('echo', { lost }), { path: 'data.lost', mayHaveRun: false })
+      }
       assert.equal(await client.request('echo', 1), 1)
       assert.deepEqual(seen, [])
     }

@@ -1,13 +1,13 @@
 /** A call as it is sent to an engine: its address, its headers, and its packet in the format of Nest's clients. */
 import {
   isStream,
+  jsonCodec,
   type MessageHeaders,
   OptionError,
   type PendingCall,
-  reasonOf,
   routeOf
 } from '@elysia-microservices/transport/kit'
-import { requestHead, requestPacket, toJson } from '@elysia-microservices/transport/nest'
+import { requestHead, requestPacket } from '@elysia-microservices/transport/nest'
 import { type Addressing, addressOfCall } from '../address.ts'
 import type { CarriedHeaders, Engine } from '../carrier.ts'
 import { checkHeaders, checkRecord } from '../headers.ts'
@@ -101,9 +101,5 @@ export function mergedHeaders(
 
 /** @throws {OptionError} JSON cannot carry the data */
 export function dataToJson(data: unknown): string | undefined {
-  try {
-    return toJson(data)
-  } catch (cause) {
-    throw new OptionError('data', `data cannot be carried by JSON: it ${reasonOf(cause)}`, cause)
-  }
+  return data === undefined ? undefined : jsonCodec.encode(data)
 }

@@ -6,11 +6,11 @@ import {
   cleanUpFailed,
   errorToText,
   type IncomingMessage,
+  jsonCodec,
   OutgoingValues,
   PayloadTooLargeError,
   readErrorText
 } from '@elysia-microservices/transport/kit'
-import { toJson } from '@elysia-microservices/transport/nest'
 import { MOST_OF_ONE } from '../batches.ts'
 import { MARGIN } from '../parts/parts.ts'
 import { bytesOf } from '../words.ts'
@@ -46,7 +46,7 @@ export class ForeignAnswer extends OutgoingValues {
 
   protected send(value: unknown): void {
     const { carrier, callers } = this.#connection
-    const json = toJson(value) ?? ''
+    const json = jsonCodec.encode(value)
     if (!fits(this.#connection, json))
       throw new PayloadTooLargeError(
         'the size of a message',
@@ -59,7 +59,7 @@ export class ForeignAnswer extends OutgoingValues {
   }
 
   protected encode(value: unknown): string {
-    return toJson(value) ?? ''
+    return jsonCodec.encode(value)
   }
 
   protected sendHeld(bytes: Uint8Array): void {

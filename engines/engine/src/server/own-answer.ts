@@ -12,11 +12,12 @@ import {
   type IncomingMessage,
   type InputStream,
   isRejected,
+  jsonCodec,
   LONGEST_TIME,
   OutgoingValues,
   serviceStopped
 } from '@elysia-microservices/transport/kit'
-import { failurePacket, toJson, valuePacket } from '@elysia-microservices/transport/nest'
+import { failurePacket, valuePacket } from '@elysia-microservices/transport/nest'
 import { MOST_OF_ONE } from '../batches.ts'
 import type { Carried } from '../carrier.ts'
 import { bytesOf, MAX_MESSAGE, numberIn, type ReplyToken, readGrant, Said, Told, textOf } from '../words.ts'
@@ -175,13 +176,13 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
 
   protected send(value: unknown, isLast: boolean): void {
     if (this.#only !== undefined) return this.#publish(this.#only)
-    const json = toJson(value)
+    const json = value === undefined ? undefined : jsonCodec.encode(value)
     if (isLast) this.#publish(lastWords(json))
     else this.#collect(json)
   }
 
   protected encode(value: unknown): string {
-    return toJson(value) ?? ''
+    return jsonCodec.encode(value)
   }
 
   protected sendHeld(bytes: Uint8Array): void {

@@ -6,6 +6,7 @@ import {
   type IncomingMessage,
   isStream,
   isThenable,
+  jsonCodec,
   type Logger,
   PayloadTooLargeError,
   quietLog,
@@ -216,8 +217,10 @@ export class Responder {
       result = this.#dispatcher.request(message)
       if (typeof result !== 'object' || result === null || !(isThenable(result) || isStream(result))) {
         record = this.#engine.recordOf?.(result)
-        const json = toJson(record === undefined ? result : record.data)
-        packet = own === undefined ? lastValuePacket(json, id) : lastWords(json)
+        const value = record === undefined ? result : record.data
+        // Nest's clients get what Nest would send them; for the others, nothing is lost silently.
+        if (own === undefined) packet = lastValuePacket(toJson(value), id)
+        else packet = lastWords(value === undefined ? undefined : jsonCodec.encode(value))
       }
     } catch (error) {
       if (own !== undefined) return begin().error(error)
