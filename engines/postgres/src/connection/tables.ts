@@ -98,33 +98,37 @@ export async function storeEvents(
   duplicateWindow: number
 ): Promise<Stored[]> {
   const [one] = events
-  const rows =
-    events.length === 1 && one?.due === undefined && one?.delay === undefined
-      ? await connection.query(
-          inSchema(
-            'select place, is_duplicate from "elysia_microservices".store_event($1::text, $2::text, $3::text, $4::text, $5::text, $6::text::integer)',
-            schema
-          ),
-          one && [
-            one.pattern,
-            one.id,
-            one.key ?? null,
-            one.headers ?? null,
-            one.body,
-            String(duplicateWindow)
-          ]
-        )
-      : await connection.query(
-          inSchema(
-            'select place, is_duplicate from "elysia_microservices".store_events($1::text::json, $2::text::integer) order by number',
-            schema
-          ),
-          [JSON.stringify(events), String(duplicateWindow)]
-        )
+  if (events.length === 1 && one?.due === undefined && one?.delay === undefined)
+    return [await storeOne(connection, schema, one as NewEvent, duplicateWindow)]
+  const rows = await connection.query(
+    inSchema(
+      'select place, is_duplicate from "elysia_microservices".store_events($1::text::json, $2::text::integer) order by number',
+      schema
+    ),
+    [JSON.stringify(events), String(duplicateWindow)]
+  )
   return rows.map(({ place, is_duplicate }) => ({
     position: place === null ? undefined : String(place),
     isDuplicate: is_duplicate === true
   }))
+}
+
+/** Stores an event at once, as most transactions of users do. */
+async function storeOne(
+  connection: Connection,
+  schema: string,
+  { pattern, id, key, headers, body }: NewEvent,
+  duplicateWindow: number
+): Promise<Stored> {
+  const [row] = await connection.query(
+    inSchema(
+      'select "elysia_microservices".store_event($1::text, $2::text, $3::text, $4::text, $5::text, null, $6::text::integer, true) as stored',
+      schema
+    ),
+    [pattern, id, key ?? null, headers ?? null, body, String(duplicateWindow)]
+  )
+  const [position, duplicate] = String(row?.['stored']).split('=')
+  return { position: position || undefined, isDuplicate: duplicate !== undefined }
 }
 
 /**

@@ -17,7 +17,7 @@ returns table (number integer, place text, is_duplicate boolean) language plpgsq
 #variable_conflict use_column
 declare
   one record;
-  stored record;
+  stored text;
 begin
   -- Transactions that publish the same key wait here for one another until they end, so that positions of one key are in
   -- the order of commits. The locks are taken in one order by all.
@@ -37,21 +37,24 @@ begin
     order by n
   loop
     number := one.n;
-    stored := "elysia_microservices".store_one(one.pattern, one.id, one.key, one.headers, one.body, one.due,
-      duplicate_window);
-    place := stored.place;
-    is_duplicate := stored.is_duplicate;
+    stored := "elysia_microservices".store_event(one.pattern, one.id, one.key, one.headers, one.body, one.due,
+      duplicate_window, false);
+    place := nullif(split_part(stored, '=', 1), '');
+    is_duplicate := strpos(stored, '=') > 0;
     return next;
   end loop;
   perform "elysia_microservices".wake_handlers();
 end
 $$;
 
--- Stores one event at once in the caller's transaction: the same in fewer steps.
-create function "elysia_microservices".store_event(pattern text, id text, key text, headers text, body text,
-  duplicate_window integer, out place text, out is_duplicate boolean) language plpgsql as $$
+-- Stores one event in the caller's transaction. Default of 'due': at once. Returns its position, or nothing while it waits
+-- for its time, and a sign behind that of a duplicate: one text, because a function with several columns takes longer to
+-- plan than to run.
+create function "elysia_microservices".store_event(of_pattern text, of_id text, key text, headers text, body text,
+  due timestamptz, duplicate_window integer, wakes boolean) returns text language plpgsql as $$
 declare
-  stored record;
+  at bigint;
+  is_future boolean := coalesce(due > clock_timestamp(), false);
   -- An expression costs less than a statement.
   transaction xid8;
 begin
@@ -59,50 +62,38 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || key, 0));
   end if;
   transaction := pg_current_xact_id();
-  stored := "elysia_microservices".store_one(pattern, id, key, headers, body, null, duplicate_window);
-  place := stored.place;
-  is_duplicate := stored.is_duplicate;
-  if exists (select from "elysia_microservices".process where asleep) then
-    perform pg_notify('elysia_microservices_events', '');
-  end if;
-end
-$$;
-
--- Stores one event in a transaction that has its number, and the lock of the key. Default of 'due': at once.
-create function "elysia_microservices".store_one(of_pattern text, of_id text, key text, headers text, body text,
-  due timestamptz, duplicate_window integer, out place text, out is_duplicate boolean) language plpgsql as $$
-declare
-  at bigint;
-  is_future boolean := coalesce(due > clock_timestamp(), false);
-begin
-  is_duplicate := false;
   if not is_future then
-    insert into "elysia_microservices".recent as r (pattern, id, position, published)
-      select of_pattern, of_id, nextval('"elysia_microservices".event_position'), clock_timestamp()
-        where not exists (select from "elysia_microservices".later as l where l.pattern = of_pattern and l.id = of_id)
-      on conflict (pattern, id) do update set position = excluded.position, published = excluded.published
-        where r.published <= clock_timestamp() - duplicate_window * interval '1 millisecond'
-      returning r.position into at;
-    if at is not null then
+    with known as (
+      insert into "elysia_microservices".recent as r (pattern, id, position, published)
+        select of_pattern, of_id, nextval('"elysia_microservices".event_position'), clock_timestamp()
+          where not exists (select from "elysia_microservices".later as l where l.pattern = of_pattern and l.id = of_id)
+        on conflict (pattern, id) do update set position = excluded.position, published = excluded.published
+          where r.published <= clock_timestamp() - duplicate_window * interval '1 millisecond'
+        returning r.position
+    ), stored as (
       insert into "elysia_microservices".event (position, pattern, id, key, headers, body)
-        values (at, of_pattern, of_id, key, headers, body);
-      place := at::text;
-      return;
+        select position, of_pattern, of_id, store_event.key, store_event.headers, store_event.body from known
+    )
+    -- A publisher has no right to read the log.
+    select position into at from known;
+    if at is not null then
+      if wakes and exists (select from "elysia_microservices".process where asleep) then
+        perform pg_notify('elysia_microservices_events', '');
+      end if;
+      return at::text;
     end if;
   end if;
   -- It waits for its time, or was published; another transaction may have been first, and committed meanwhile.
   if not exists (select from "elysia_microservices".later as l where l.pattern = of_pattern and l.id = of_id) then
     select position into at from "elysia_microservices".recent as r where r.pattern = of_pattern and r.id = of_id
       and (not is_future or r.published > clock_timestamp() - duplicate_window * interval '1 millisecond');
-    place := at::text;
     if is_future and at is null then
       insert into "elysia_microservices".later (pattern, id, due, key, headers, body)
         values (of_pattern, of_id, due, key, headers, body) on conflict do nothing;
-      is_duplicate := not found;
-      return;
+      return case when found then '' else '=' end;
     end if;
   end if;
-  is_duplicate := true;
+  return concat(at::text, '=');
 end
 $$;
 
