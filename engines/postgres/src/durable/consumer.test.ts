@@ -94,10 +94,9 @@ describe('a durable handler over PostgreSQL', () => {
     }
     const [wanted] = handler.over.tables.turns.at(-1)?.wanted ?? []
     assert.deepEqual([wanted?.most, wanted?.back], [502, 3])
-    // A transaction takes a connection, so none is begun in advance; neither is a slow handler's.
     const slow = await new Handler({ concurrency: 3 }).get({ id: 'a' })
     for (let n = 0; n < 60; n++) {
-      await slow.over.clock.advance(50)
+      await slow.over.clock.advance(100)
       await slow.end('a')
       await slow.get({ id: 'a', position: String(n) })
     }

@@ -24,7 +24,7 @@ import { matcherOf, startOf } from './groups.ts'
 import type { Transactions } from './transactions.ts'
 import type { Taker, Turns } from './turns.ts'
 
-/** Milliseconds within which events that are taken in advance would be handled one after the other, and most of these. */
+/** Milliseconds within which events that are taken in advance are to begin, and most of these events. */
 const MOMENT = 20
 const MOST_AHEAD = 1_000
 
@@ -142,19 +142,23 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   // ── events ───────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * As many events as begin at once, and those that end within a moment: all others are better left to other processes.
-   * Half of them come with each turn, and are handled while the next one is on its way. An ordered handler also gets
-   * events that wait for others of their key, because no other process may have these.
+   * As many events as begin at once, and those that begin within a moment: all others are better left to other
+   * processes. Half of them come with each turn, and are handled while the next one is on its way. An ordered handler
+   * also gets events that wait for others of their key, because no other process may have these.
    */
   get room(): number {
     const { concurrency, ordered } = this.#init.route.durable
     const { room, held } = this.#worker
     if (ordered) return room
-    const ahead = this.isTransactional ? 0 : Math.min(MOST_AHEAD, this.#worker.endsWithin(MOMENT))
-    return Math.min(
-      concurrency + ahead - held.size,
-      Math.max(concurrency, Math.ceil((concurrency + ahead) / 2))
-    )
+    const wanted = concurrency + this.#ahead
+    return Math.min(wanted - held.size, Math.max(concurrency, Math.ceil(wanted / 2)))
+  }
+
+  /** Events that begin within a moment: once more as many at most, or those that end one after the other. */
+  get #ahead(): number {
+    const { concurrency } = this.#init.route.durable
+    const inTurn = this.#worker.endsWithin(MOMENT)
+    return Math.floor(Math.min(MOST_AHEAD, Math.max(inTurn, Math.min(1, inTurn) * concurrency)))
   }
 
   /** As many as begin at once: those that wait when an event ends its process count as begun. */

@@ -140,7 +140,7 @@ export class DurableWorker<Event extends HeldEvent> {
 
   /** How many events end within this time, one after the other, if each takes as long as the last ones did. */
   endsWithin(milliseconds: number): number {
-    return Math.floor(milliseconds / Math.max(0, this.#meanTime))
+    return milliseconds / Math.max(0, this.#meanTime)
   }
 
   /** Whether an ordered event with this key is here, so that a further one would wait for it. */

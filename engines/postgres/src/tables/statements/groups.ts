@@ -41,14 +41,16 @@ begin
 end
 $$;
 
-create function "elysia_microservices".has_more(group_id integer) returns boolean language sql stable as $$
-  select not g.paused and (
+create function "elysia_microservices".has_more(group_id integer) returns boolean language plpgsql stable as $$
+begin
+  return (select not g.paused and (
     exists (select from "elysia_microservices".pending as p where p.grp = g.id and p.due <= clock_timestamp())
     or exists (select from "elysia_microservices".late as l where l.number > g.late)
     or case when g.matcher is null
       then exists (select from "elysia_microservices".pattern as p where p.name = g.pattern and p.last > g.cursor)
       else (select horizon from "elysia_microservices".whole) > g.cursor end)
-  from "elysia_microservices".grp as g where g.id = group_id
+  from "elysia_microservices".grp as g where g.id = group_id);
+end
 $$;
 
 -- The figures of groups, without counting the log.

@@ -1,4 +1,6 @@
 /** Writing what has become of events. */
+import { PINNED } from './pinned.ts'
+
 export const SETTLING = `
 -- Writes what has become of events. Each entry has a batch, its events that are left, and those that were put off or are
 -- dead; in a claimed batch the claims decide. An entry of a batch that this process has lost does nothing, nor does what is written again because its answer
@@ -50,12 +52,19 @@ $$;
 -- the answer to its commit may have been lost. One whose claim is locked stays in the batch. One that is said to be done
 -- and has its claim comes back, because the transaction in which it was acknowledged was rolled back.
 create function "elysia_microservices".by_claims(b "elysia_microservices".batch, one json) returns json
-language plpgsql as $$
+language plpgsql ${PINNED} as $$
 declare
   kept text[] := array(select concat(e ->> 'position', ' ', e ->> 'letter') from json_array_elements(one -> 'left') as e);
   free text[];
   busy text[];
 begin
+  -- All others of the batch are acknowledged, as it nearly always is.
+  if not exists (select from "elysia_microservices".claim
+    where batch = b.id and concat(position, ' ', letter) <> all (kept))
+  then
+    return json_build_object('batch', one -> 'batch', 'left', one -> 'left', 'back', '[]'::json, 'dead', '[]'::json,
+      'over', '[]'::json);
+  end if;
   free := array(select concat(position, ' ', letter) from "elysia_microservices".claim
     where batch = b.id and concat(position, ' ', letter) <> all (kept) for update skip locked);
   busy := array(select concat(position, ' ', letter) from "elysia_microservices".claim
@@ -95,7 +104,9 @@ begin
   if not found then
     raise exception 'The event is acknowledged already, or another process has it' using errcode = 'EM001';
   end if;
-  delete from "elysia_microservices".letter where place = letter_place and letter_place <> 0;
+  if letter_place <> 0 then
+    delete from "elysia_microservices".letter where place = letter_place;
+  end if;
 end
 $$;
 
