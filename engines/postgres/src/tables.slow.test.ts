@@ -192,6 +192,28 @@ describe('the log in PostgreSQL', () => {
     assert.deepEqual((await tables.turn('other', 60_000, [], [theirs], [], false)).lost, [])
   })
 
+  it('does not sleep while events are behind more holes than a turn looks at', async () => {
+    const { tables, query } = await database()
+    const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
+    await query("select setval('elysia_microservices.event_position', 25000)")
+    await tables.store(
+      [{ pattern: 'e', id: 'a', key: undefined, headers: undefined, body: '{}', due: undefined }],
+      1_000
+    )
+    const wanted = [{ id, most: 100, back: 100 }]
+    const turns = []
+    while (turns.length < 4) {
+      const { next, taken } = await tables.turn('p', 60_000, [], [], wanted, true)
+      turns.push([next === null || next > 0, idsOf(taken)])
+      if (taken.length > 0) break
+    }
+    assert.deepEqual(turns, [
+      [false, []],
+      [false, []],
+      [true, ['a']]
+    ])
+  })
+
   it('leaves the events of a process whose turns take long with it for longer', async () => {
     const { tables, query } = await database()
     const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })

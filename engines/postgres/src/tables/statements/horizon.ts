@@ -6,7 +6,7 @@ export const HORIZON = `
 -- with higher ones. So positions without an event are written down as holes, and looked after until their transactions
 -- have ended. Every transaction has its number before its positions, so that all positions seen here belong to
 -- transactions with lower numbers than this one, if it gets its number after it has seen them: it must not have one yet.
--- Returns whether there may be more; waits for others that move it only if it is told to.
+-- Returns whether there is more; null if another one moves it just now, for which it waits only if it is told to.
 create function "elysia_microservices".advance(waits boolean default false) returns boolean language plpgsql
 ${PINNED} as $$
 declare
@@ -18,7 +18,7 @@ begin
   if waits then
     perform pg_advisory_xact_lock(hashtextextended('elysia_microservices.advance', 0));
   elsif not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.advance', 0)) then
-    return true;
+    return null;
   end if;
   if pg_current_xact_id_if_assigned() is not null then
     raise exception 'advance() must be the first of its transaction that writes';

@@ -7,6 +7,7 @@ create function "elysia_microservices".turn(
   owner text, lease integer, settled json, known json, wanted json, will_sleep boolean, grace integer
 ) returns json language plpgsql as $$
 declare
+  is_behind boolean;
   gone text[];
   lost json;
   taken json;
@@ -15,7 +16,7 @@ declare
   -- One answer has at most these bytes of events, if none is larger than its part.
   most_bytes bigint := 16 * 1024 * 1024 / greatest(1, json_array_length(wanted));
 begin
-  perform "elysia_microservices".advance();
+  is_behind := "elysia_microservices".advance();
   perform "elysia_microservices".fire(500);
   insert into "elysia_microservices".process as p (id, seen, asleep)
     values (owner, clock_timestamp() + grace * interval '1 millisecond', will_sleep)
@@ -42,7 +43,10 @@ begin
     from json_to_recordset(wanted) as w (id integer, most integer, back integer, claims boolean),
       lateral "elysia_microservices".take_events(w.id, w.most, w.back, most_bytes, owner, w.claims is true) as batch
     where "elysia_microservices".has_more(w.id) and batch is not null;
-  if will_sleep then
+  if is_behind then
+    -- Behind more holes than one turn looks at, as thousands of duplicates leave them, are events.
+    next := clock_timestamp();
+  elsif will_sleep then
     select least((select min(due) from "elysia_microservices".later), (
       select min(due) from json_to_recordset(wanted) as w (id integer), lateral (
         select due from "elysia_microservices".pending as p where p.grp = w.id and p.due > clock_timestamp()
