@@ -4,7 +4,13 @@
  * service, which the service sends as the reply address of its messages. Clients and services that use Nest ignore
  * both.
  */
-import { ConnectionError, checkDepth, ProtocolError, text as utf8 } from '@elysia-microservices/transport/kit'
+import {
+  ConnectionError,
+  checkDepth,
+  jsonCodec,
+  ProtocolError,
+  text as utf8
+} from '@elysia-microservices/transport/kit'
 import type { Words } from './carrier.ts'
 import { isSecret, SECRET_LENGTH } from './secret.ts'
 
@@ -198,6 +204,11 @@ export function letterAt(words: Words, at = 0): string {
 export function bytesOf(text: string): Uint8Array {
   const buffer = utf8.allocate(text.length * 3)
   return buffer.subarray(0, utf8.write(buffer, text, 0))
+}
+
+/** The JSON of a value; `undefined` for `undefined`, which words leave out. @throws {OptionError} JSON cannot carry it */
+export function valueToJson(value: unknown): string | undefined {
+  return value === undefined ? undefined : jsonCodec.encode(value)
 }
 
 /**

@@ -9,23 +9,16 @@ import {
   type ClientsProviderAsyncOptions,
   type CustomClientOptions,
   Client as NestClient,
-  ClientsModule as NestModule,
-  Transport
+  ClientsModule as NestModule
 } from '@nestjs/microservices'
 import { MicroserviceClient } from './microservice-client.ts'
+import { inNestsForm } from './nest-transport.ts'
 
 /** The same provider with our client, unless it names a class of its own. */
 function ours<Provider extends ClientProvider>(provider: Provider): Provider {
   if ('customClass' in provider) return provider
-  const {
-    transport = Transport.TCP,
-    options,
-    ...others
-  } = provider as {
-    readonly transport?: Transport
-    readonly options?: object
-  }
-  return { ...others, customClass: MicroserviceClient, options: { transport, options } } as never
+  const { named, others } = inNestsForm(provider)
+  return { ...others, customClass: MicroserviceClient, options: named } as never
 }
 
 function oursAsync(given: ClientsProviderAsyncOptions): ClientsProviderAsyncOptions {

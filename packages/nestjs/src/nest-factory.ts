@@ -2,6 +2,7 @@
 import { NestFactory as Nest, NestApplication } from '@nestjs/core'
 import { type AsyncMicroserviceOptions, type MicroserviceOptions, Transport } from '@nestjs/microservices'
 import { MicroserviceServer } from './microservice-server.ts'
+import { inNestsForm } from './nest-transport.ts'
 
 /** The same options with our strategy, unless they have a strategy of their own, or gRPC, which we do not have. */
 function withServer(given: object): object {
@@ -10,16 +11,9 @@ function withServer(given: object): object {
     const { useFactory } = given as AsyncMicroserviceOptions
     return { ...given, useFactory: (...args: unknown[]) => withServer(useFactory(...args)) }
   }
-  const {
-    transport = Transport.TCP,
-    options,
-    ...others
-  } = given as {
-    readonly transport?: Transport
-    readonly options?: object
-  }
-  if (transport === Transport.GRPC) return given
-  return { ...others, strategy: new MicroserviceServer({ transport, options }) }
+  const { named, others } = inNestsForm(given)
+  if (named.transport === Transport.GRPC) return given
+  return { ...others, strategy: new MicroserviceServer(named) }
 }
 
 /** The form of both methods that all their overloads fit. */

@@ -72,3 +72,12 @@ export function load(name: string, requireFrom: (file: string) => (name: string)
 function isMissing(error: unknown): boolean {
   return error === undefined || /MODULE_NOT_FOUND$/.test(String(Object(error).code))
 }
+
+/** Takes apart options in Nest's form: the transport with its options, and what stands beside them. */
+export function inNestsForm(given: object): {
+  readonly named: NestForm
+  readonly others: object
+} {
+  const { transport = Transport.TCP, options, ...others } = given as Partial<NestForm>
+  return { named: { transport, options }, others }
+}

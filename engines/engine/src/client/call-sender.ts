@@ -4,6 +4,7 @@ import {
   type ClientContext,
   ConnectionError,
   errorToText,
+  jsonCodec,
   LONGEST_TIME,
   NotStoredError,
   type OpenCalls,
@@ -26,10 +27,11 @@ import {
   replyToken,
   STREAM_WINDOW,
   Told,
-  textOf
+  textOf,
+  valueToJson
 } from '../words.ts'
 import { Conversation, serviceGone } from './conversation.ts'
-import { dataToJson, type OutgoingCall, packetOf } from './outgoing-call.ts'
+import { type OutgoingCall, packetOf } from './outgoing-call.ts'
 import { type Now, RequestsOfTurn } from './requests-of-turn.ts'
 
 /**
@@ -153,14 +155,14 @@ export class CallSender {
       maxHeldSize: MAX_HELD_SIZE,
       hasRoomFor: (feed) => this.#carrier.hasRoomFor(feed),
       open: (value, isOnly) => {
-        const json = isOnly && value === undefined ? undefined : (dataToJson(value) ?? '')
+        const json = isOnly ? valueToJson(value) : jsonCodec.encode(value)
         this.#carrier.publish(address, CHANNEL + packetOf(call, outgoing), replyTo, headers, timeLeft(call))
         call.mayHaveRun = true
         if (json !== undefined) conversation.sendInput(json)
         if (isOnly) conversation.endInput()
       },
-      next: (value) => conversation.sendInput(dataToJson(value) ?? ''),
-      encode: (value) => dataToJson(value) ?? '',
+      next: (value) => conversation.sendInput(jsonCodec.encode(value)),
+      encode: (value) => jsonCodec.encode(value),
       writeHeld: (encoded, out) => out.data(encoded),
       sendHeld: (bytes) => conversation.sendInput(textOf(bytes)),
       complete: () => conversation.endInput(),

@@ -1,7 +1,6 @@
 /** A call as it is sent to an engine: its address, its headers, and its packet in the format of Nest's clients. */
 import {
   isStream,
-  jsonCodec,
   type MessageHeaders,
   OptionError,
   type PendingCall,
@@ -11,6 +10,7 @@ import { requestHead, requestPacket } from '@elysia-microservices/transport/nest
 import { type Addressing, addressOfCall } from '../address.ts'
 import type { CarriedHeaders, Engine } from '../carrier.ts'
 import { checkHeaders, checkRecord } from '../headers.ts'
+import { valueToJson } from '../words.ts'
 
 /** The message of a call or event, with its address. */
 export interface OutgoingCall {
@@ -61,7 +61,7 @@ export class CallWriter {
         'data',
         `An event over ${this.#engine.title} cannot carry a stream; a request can`
       )
-    const json = input === undefined ? dataToJson(data) : undefined
+    const json = input === undefined ? valueToJson(data) : undefined
     return { address, headers, head, json, input }
   }
 
@@ -97,9 +97,4 @@ export function mergedHeaders(
 ): CarriedHeaders | undefined {
   if (record === undefined) return given
   return given === undefined ? record : { ...record, ...given }
-}
-
-/** @throws {OptionError} JSON cannot carry the data */
-export function dataToJson(data: unknown): string | undefined {
-  return data === undefined ? undefined : jsonCodec.encode(data)
 }

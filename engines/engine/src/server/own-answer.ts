@@ -20,7 +20,17 @@ import {
 import { failurePacket, valuePacket } from '@elysia-microservices/transport/nest'
 import { MOST_OF_ONE } from '../batches.ts'
 import type { Carried } from '../carrier.ts'
-import { bytesOf, MAX_MESSAGE, numberIn, type ReplyToken, readGrant, Said, Told, textOf } from '../words.ts'
+import {
+  bytesOf,
+  MAX_MESSAGE,
+  numberIn,
+  type ReplyToken,
+  readGrant,
+  Said,
+  Told,
+  textOf,
+  valueToJson
+} from '../words.ts'
 import type { Caller } from './callers.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
@@ -176,7 +186,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
 
   protected send(value: unknown, isLast: boolean): void {
     if (this.#only !== undefined) return this.#publish(this.#only)
-    const json = value === undefined ? undefined : jsonCodec.encode(value)
+    const json = valueToJson(value)
     if (isLast) this.#publish(lastWords(json))
     else this.#collect(json)
   }

@@ -6,7 +6,6 @@ import {
   type IncomingMessage,
   isStream,
   isThenable,
-  jsonCodec,
   type Logger,
   PayloadTooLargeError,
   quietLog,
@@ -24,7 +23,17 @@ import {
 } from '@elysia-microservices/transport/nest'
 import { MOST_OF_ONE, readRequests, TOGETHER } from '../batches.ts'
 import type { Carried, Engine } from '../carrier.ts'
-import { CHANNEL, jsonOf, letterAt, MAX_REPLY, type ReplyToken, readReply, Said, textOf } from '../words.ts'
+import {
+  CHANNEL,
+  jsonOf,
+  letterAt,
+  MAX_REPLY,
+  type ReplyToken,
+  readReply,
+  Said,
+  textOf,
+  valueToJson
+} from '../words.ts'
 import { ForeignAnswer } from './foreign-answer.ts'
 import { envelopeOf, incoming, type Origin } from './incoming.ts'
 import { fits, NestAnswer, sendOnlyPacket } from './nest-answer.ts'
@@ -220,7 +229,7 @@ export class Responder {
         const value = record === undefined ? result : record.data
         // Nest's clients get what Nest would send them; for the others, nothing is lost silently.
         if (own === undefined) packet = lastValuePacket(toJson(value), id)
-        else packet = lastWords(value === undefined ? undefined : jsonCodec.encode(value))
+        else packet = lastWords(valueToJson(value))
       }
     } catch (error) {
       if (own !== undefined) return begin().error(error)
