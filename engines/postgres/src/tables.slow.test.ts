@@ -338,6 +338,62 @@ describe('the log in PostgreSQL', () => {
     )
   })
 
+  it('waits for no transaction that publishes the key of an event whose time has come, or the id of one that is forgotten', async () => {
+    const { url, sql, query } = await database()
+    const impatient = drive('pg', `${url}?options=-c%20lock_timeout%3D2s`)
+    cleanUps.push(() => impatient.end())
+    const tables = new Tables(databaseOf(impatient.sql), 'elysia_microservices')
+    const { id } = await tables.join('g', 'e', null, true, { kind: 'all' })
+    const turn = async () => tables.turn('p', 60_000, [], [], [{ id, most: 100, back: 100 }], true)
+    const open = await transaction(url, postgres({ sql }))
+    await open.publish('open', 'held')
+    for (const [n, key] of ['held', 'free', 'held', ''].entries())
+      await query(
+        `insert into elysia_microservices.later values ('e', 'due ${n}', now(), nullif('${key}', ''), null, '{}')`
+      )
+    const fired = await turn()
+    assert.deepEqual([idsOf(fired.taken), fired.next !== null && fired.next <= 0], [[], true])
+    const second = await turn()
+    assert.deepEqual(idsOf(second.taken), ['due 1', 'due 3'])
+    // Those that wait for the transaction make no turn follow the other.
+    assert.equal(second.next, null)
+    await open.end('commit')
+    await turn()
+    const held = (await turn()).taken.filter(({ key }) => key === 'held')
+    assert.deepEqual(idsOf(held), ['open', 'due 0', 'due 2'])
+    await query("insert into elysia_microservices.recent values ('e', 'again', 1, now() - interval '1 hour')")
+    const again = await transaction(url, postgres({ sql }))
+    await again.publish('again')
+    assert.equal(await tables.prune(0, 1_000), false)
+  })
+
+  it('publishes events whose time has come in the order of their key, though processes look together', async () => {
+    const { url, tables, query } = await database()
+    const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
+    await query(
+      `insert into elysia_microservices.later select 'e', n::text, now() - interval '1 hour' + n * interval '1 millisecond',
+        'k' || (hashint4(n) & 15), null, '{}' from generate_series(1, 2000) as n`
+    )
+    const processes = [1, 2, 3].map((n) => {
+      const driven = drive('pg', url)
+      cleanUps.push(() => driven.end())
+      return { owner: `p${n}`, tables: new Tables(databaseOf(driven.sql), 'elysia_microservices') }
+    })
+    await Promise.all(
+      processes.map(async ({ owner, tables }) => {
+        while ((await query('select 1 as x from elysia_microservices.later limit 1')).length > 0)
+          await tables.turn(owner, 60_000, [], [], [], false)
+      })
+    )
+    const { taken } = await tables.turn('q', 60_000, [], [], [{ id, most: 5_000, back: 100 }], false)
+    assert.equal(taken.length, 2_000)
+    const last = new Map<string | null, number>()
+    for (const row of taken) {
+      assert.ok(Number(row.id) > (last.get(row.key) ?? 0), row.id)
+      last.set(row.key, Number(row.id))
+    }
+  })
+
   it('finds what is next by an index', async () => {
     const { query } = await database()
     const plan = await query(

@@ -97,13 +97,30 @@ begin
 end
 $$;
 
--- Publishes events of the future whose time has come.
-create function "elysia_microservices".fire(most integer) returns void language plpgsql as $$
+-- Publishes events of the future whose time has come. Returns whether there were any. A turn waits for nobody's
+-- transaction: events whose key one is just publishing stay until it has ended.
+create function "elysia_microservices".fire(most integer) returns boolean language plpgsql as $$
+declare
+  these "elysia_microservices".later[];
+  busy text[] := '{}';
+  met text[];
 begin
-  if not exists (select from "elysia_microservices".later where due <= clock_timestamp()) then return; end if;
-  perform "elysia_microservices".fire_these(array(
-    select row(l.*)::"elysia_microservices".later from "elysia_microservices".later as l
-      where due <= clock_timestamp() order by due, pattern, id limit most for update skip locked));
+  if not exists (select from "elysia_microservices".later where due <= clock_timestamp()) then return false; end if;
+  -- One process at a time, or a later event of a key could be published before an earlier one that another has.
+  if not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.fire', 0)) then return false; end if;
+  loop
+    these := array(select row(l.*)::"elysia_microservices".later from "elysia_microservices".later as l
+      where due <= clock_timestamp() and (key is null or key <> all (busy))
+      order by due, pattern, id limit most for update skip locked);
+    met := array(select key from (select distinct key from unnest(these) where key is not null offset 0) as keys
+      where not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || key, 0)));
+    exit when met = '{}';
+    busy := busy || met;
+  end loop;
+  if these = '{}' then return false; end if;
+  perform "elysia_microservices".fire_these(these);
+  perform "elysia_microservices".wake_handlers();
+  return true;
 end
 $$;
 
@@ -141,7 +158,9 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.prune', 0)) then return false; end if;
   delete from "elysia_microservices".recent where (pattern, id) in (
     select pattern, id from "elysia_microservices".recent
-      where published <= clock_timestamp() - duplicate_window * interval '1 millisecond' order by published limit 500);
+      where published <= clock_timestamp() - duplicate_window * interval '1 millisecond' order by published limit 500
+      -- An open transaction publishes this id again.
+      for update skip locked);
   get diagnostics ids = row_count;
   if max_age > 0 then
     select max(position) into upto from (

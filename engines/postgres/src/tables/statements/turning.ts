@@ -8,6 +8,7 @@ create function "elysia_microservices".turn(
 ) returns json language plpgsql as $$
 declare
   is_behind boolean;
+  has_fired boolean;
   gone text[];
   lost json;
   taken json;
@@ -17,7 +18,7 @@ declare
   most_bytes bigint := 16 * 1024 * 1024 / greatest(1, json_array_length(wanted));
 begin
   is_behind := "elysia_microservices".advance();
-  perform "elysia_microservices".fire(500);
+  has_fired := "elysia_microservices".fire(500);
   insert into "elysia_microservices".process as p (id, seen, asleep)
     values (owner, clock_timestamp() + grace * interval '1 millisecond', will_sleep)
     on conflict (id) do update set seen = greatest(p.seen, excluded.seen), asleep = excluded.asleep
@@ -43,11 +44,12 @@ begin
     from json_to_recordset(wanted) as w (id integer, most integer, back integer, claims boolean),
       lateral "elysia_microservices".take_events(w.id, w.most, w.back, most_bytes, owner, w.claims is true) as batch
     where "elysia_microservices".has_more(w.id) and batch is not null;
-  if is_behind then
-    -- Behind more holes than one turn looks at, as thousands of duplicates leave them, are events.
+  if is_behind or has_fired then
+    -- Events that were just published, or behind more holes than one turn looks at, as thousands of duplicates leave them.
     next := clock_timestamp();
   elsif will_sleep then
-    select least((select min(due) from "elysia_microservices".later), (
+    -- An event of the future that is due already waits for the transaction that publishes its key.
+    select least((select min(due) from "elysia_microservices".later where due > clock_timestamp()), (
       select min(due) from json_to_recordset(wanted) as w (id integer), lateral (
         select due from "elysia_microservices".pending as p where p.grp = w.id and p.due > clock_timestamp()
           order by due limit 1) as d)) into next;
