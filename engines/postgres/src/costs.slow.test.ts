@@ -112,6 +112,69 @@ describe('an event that is handled', () => {
   })
 })
 
+describe('a transaction that somebody holds open', () => {
+  it('makes no turn dearer, the longer it is open', async () => {
+    const url = await server.database()
+    pool = new pg.Pool({ connectionString: url, max: 1 })
+    pool.on('error', () => {})
+    await migrateEvents(pool)
+    // Few versions of a row in a page, so that few rounds do what many would.
+    for (const table of ['batch', 'hole', 'pattern', 'pending', 'process', 'progress', 'queued', 'whole'])
+      await pool.query(`alter table elysia_microservices.${table} set (fillfactor = 10)`)
+    const tables = new Tables(databaseOf(pool), 'elysia_microservices')
+    const { id } = await tables.join('g', 'p', null, true, { kind: 'all' })
+    const open = new pg.Client(url)
+    open.on('error', () => {})
+    await open.connect()
+    // It may read old versions, and it has a number, so that holes may be its own.
+    await open.query('begin isolation level repeatable read; create table mine ()')
+    const wanted = [{ id, most: 8, back: 8 }]
+    const done = (batch: string) => ({ batch, left: [], back: [], dead: [], discarded: [], over: [] })
+    let published = 0
+    const publish = (one = String(published++)) =>
+      tables.store([{ pattern: 'p', id: one, key: 'k', headers: undefined, body: '{}' }], 120_000)
+    let known: string[] = []
+    /** The next events, when those of the turn before are handled. */
+    const next = async () => {
+      const { taken } = await tables.turn('one', 60_000, known.map(done), known, wanted, false)
+      known = [...new Set(taken.map(({ batch }) => batch))]
+      return taken.length
+    }
+    /** An event runs while another one of its key is queued, and an id that is published again leaves a hole. */
+    const round = async () => {
+      await publish()
+      await publish('0')
+      assert.equal(await next(), 1)
+      await publish()
+      const { taken } = await tables.turn('other', 60_000, [], [], wanted, false)
+      assert.equal(taken.length, 0)
+      assert.equal(await next(), 1)
+    }
+    /** The pages that the next turn reads. */
+    const pagesRead = async () => {
+      await pool.query("update elysia_microservices.hole set noted = noted - interval '1 minute'")
+      await round()
+      await publish()
+      await pool.query('begin')
+      const { rows } = await pool.query(
+        `explain (analyze, buffers, format json) select elysia_microservices.turn('one', 60000, '${JSON.stringify(known.map(done))}', '${JSON.stringify(known)}', '${JSON.stringify(wanted)}', false, 0)`
+      )
+      await pool.query('rollback')
+      const [{ Plan: plan }] = rows[0]['QUERY PLAN']
+      assert.equal(await next(), 1)
+      return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+    }
+    const pages: number[] = []
+    for (const rounds of [6, 60]) {
+      for (let count = 0; count < rounds; count++) await round()
+      pages.push(await pagesRead())
+    }
+    await open.end()
+    const [early = 0, late = 0] = pages
+    assert.ok(late <= early * 1.5, `${early} pages, and ${late} later`)
+  })
+})
+
 describe('looking for old ids', () => {
   it('goes on until all ids outside the window of duplicates are deleted', async () => {
     const { tables } = await filled(1)

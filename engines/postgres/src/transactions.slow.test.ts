@@ -56,7 +56,7 @@ async function setting(driver = MAIN_DRIVER, max = 10) {
     for (let n = 0; n < count; n++) await client.publish('e', n)
     await until('Nothing is left to handle', async () => {
       const rows = await driven.query(
-        'select 1 from elysia_microservices.batch union all select 1 from elysia_microservices.pending union all select 1 from elysia_microservices.grp where cursor < $1::bigint',
+        'select 1 from elysia_microservices.batch union all select 1 from elysia_microservices.pending union all select 1 from elysia_microservices.queued union all select 1 from elysia_microservices.progress where cursor < $1::bigint',
         [String(count)]
       )
       return rows.length === 0

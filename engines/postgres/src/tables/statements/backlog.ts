@@ -2,10 +2,15 @@
 export const BACKLOG = `
 with wanted as (
   select g.*, $2::text::bigint as p, $3::text::bigint as l, $4::text::integer as g
-  from "elysia_microservices".grp as g where g.id in (select value::integer from json_array_elements_text($1::text::json))
+  from "elysia_microservices".standing as g where g.id in (select value::integer from json_array_elements_text($1::text::json))
 ), places as (
   select w.id as grp, t.position, t.letter, t.attempt, t.due from wanted as w, lateral (
-    -- What was put off, or waits for others of its key.
+    -- What waits for others of its key.
+    (select position, 0 as letter, 0 as attempt, '-infinity'::timestamptz as due from "elysia_microservices".queued as q
+      where q.grp = w.id and q.position >= w.queued and (position, 0, w.id) > (w.p, w.l, w.g)
+      order by position limit $5::text::integer)
+    union all
+    -- What was put off.
     (select position, letter, attempt, due from "elysia_microservices".pending as o
       where o.grp = w.id and (position, letter, w.id) > (w.p, w.l, w.g) order by position, letter limit $5::text::integer)
     union all

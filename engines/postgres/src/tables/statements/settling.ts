@@ -1,6 +1,4 @@
 /** Writing what has become of events. */
-import { PINNED } from './pinned.ts'
-
 export const SETTLING = `
 -- Writes what has become of events. Each entry has a batch, its events that are left, and those that were put off or are
 -- dead; in a claimed batch the claims decide. An entry of a batch that this process has lost does nothing, nor does what is written again because its answer
@@ -52,7 +50,7 @@ $$;
 -- the answer to its commit may have been lost. One whose claim is locked stays in the batch. One that is said to be done
 -- and has its claim comes back, because the transaction in which it was acknowledged was rolled back.
 create function "elysia_microservices".by_claims(b "elysia_microservices".batch, one json) returns json
-language plpgsql ${PINNED} as $$
+language plpgsql as $$
 declare
   kept text[] := array(select concat(e ->> 'position', ' ', e ->> 'letter') from json_array_elements(one -> 'left') as e);
   free text[];

@@ -165,12 +165,11 @@ begin
   if max_age > 0 then
     select max(position) into upto from (
       select position, published from "elysia_microservices".event
-        where position <= (select horizon from "elysia_microservices".whole) order by position limit 500
+        where position <= (select max(horizon) from "elysia_microservices".whole) order by position limit 500
     ) as oldest where published <= clock_timestamp() - max_age * interval '1 millisecond';
     if upto is not null then
       delete from "elysia_microservices".event where position <= upto;
       get diagnostics count = row_count;
-      update "elysia_microservices".whole set deleted = upto;
       delete from "elysia_microservices".late where position <= upto;
     end if;
   end if;

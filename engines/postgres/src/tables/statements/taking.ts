@@ -1,17 +1,18 @@
 /** Taking events of a group for a process. */
-import { PINNED } from './pinned.ts'
-
 export const TAKING = `
 -- Takes events of one group for a process: at most 'most', as many bytes as told, and at least one; at most
 -- 'back' of those that come back, and then no more in all: they may have ended their process, and the others of a batch that ends
 -- with its process count as begun. Returns one batch, column by column, or null.
 create function "elysia_microservices".take_events(
   group_id integer, most integer, back integer, most_bytes bigint, owner text, with_claims boolean
-) returns json language plpgsql ${PINNED} as $$
+) returns json language plpgsql as $$
 #variable_conflict use_column
 declare
   g "elysia_microservices".grp;
+  s "elysia_microservices".progress;
   h bigint;
+  oldest bigint;
+  first bigint;
   one record;
   room integer := most;
   bytes bigint := most_bytes;
@@ -32,25 +33,36 @@ begin
   -- Processes of a group take one after the other.
   select * into g from "elysia_microservices".grp where id = group_id for update;
   if not found or g.paused or most <= 0 then return null; end if;
-  select horizon into h from "elysia_microservices".whole;
-  if g.ordered then
-    select coalesce(array_agg(k), '{}') into busy
-      from "elysia_microservices".batch, unnest(batch.keys) as k
-      where grp = g.id and process <> owner and k is not null;
-  end if;
+  select * into s from "elysia_microservices".progress where grp = g.id order by version desc limit 1;
+  select max(horizon) into h from "elysia_microservices".whole;
+  select min(b.id), coalesce(array_agg(k) filter (where k is not null), '{}') into oldest, busy
+    from "elysia_microservices".batch as b
+    left join lateral unnest(case when g.ordered and b.process <> owner then b.keys end) as k on true
+    where b.grp = g.id and b.id >= s.batches;
 
   -- First those that come back.
   for one in
-    select p.position, p.letter, p.attempt, p.key, coalesce(case when p.letter = 0
+    select p.position, p.letter, p.attempt, p.key, p.is_queued, coalesce(case when p.letter = 0
         then (select octet_length(body) from "elysia_microservices".event where position = p.position)
         else (select octet_length(body) from "elysia_microservices".letter where place = p.letter) end, 0) as size
-      from "elysia_microservices".pending as p
-      where p.grp = g.id and p.due <= clock_timestamp() and (p.key is null or p.key <> all (busy))
+      from (
+        (select position, letter, attempt, key, due, false as is_queued from "elysia_microservices".pending
+          where grp = g.id and due <= clock_timestamp() and (key is null or key <> all (busy))
+          order by due, position, letter limit least(most, back))
+        union all
+        (select position, 0, 0, key, '-infinity', true from "elysia_microservices".queued
+          where g.ordered and grp = g.id and position >= s.queued and key <> all (busy)
+          order by position limit least(most, back))
+      ) as p
       order by p.due, p.position, p.letter limit least(most, back)
   loop
     exit when bytes <= 0;
-    delete from "elysia_microservices".pending
-      where grp = g.id and position = one.position and letter = one.letter;
+    if one.is_queued then
+      delete from "elysia_microservices".queued where grp = g.id and position = one.position;
+    else
+      delete from "elysia_microservices".pending
+        where grp = g.id and position = one.position and letter = one.letter;
+    end if;
     bytes := bytes - one.size;
     positions := positions || one.position;
     letters := letters || one.letter;
@@ -60,8 +72,11 @@ begin
   if cardinality(positions) > 0 then room := least(most, back) - cardinality(positions); end if;
 
   if g.ordered then
-    select coalesce(array_agg(distinct key), '{}') || busy, count(*) into busy, waiting
-      from "elysia_microservices".pending where grp = g.id and key is not null;
+    select coalesce(array_agg(distinct key), '{}') || busy, count(*) into busy, waiting from (
+      select key from "elysia_microservices".pending where grp = g.id and key is not null
+      union all
+      select key from "elysia_microservices".queued where grp = g.id and position >= s.queued
+    ) as p;
   end if;
 
   -- Then those that were found late behind the cursor, and then the log up to the horizon, which has all other late ones.
@@ -70,7 +85,7 @@ begin
     select * from (
       (select l.number, e.position, e.key, octet_length(e.body) as size from "elysia_microservices".late as l
         join "elysia_microservices".event as e on e.position = l.position
-        where l.number > g.late and l.number <= latest and l.position <= g.cursor
+        where l.number > s.late and l.number <= latest and l.position <= s.cursor
           and case when g.matcher is null then e.pattern = g.pattern else e.pattern ~ g.matcher end
         order by l.number limit most + 64)
     ) as lates
@@ -83,7 +98,8 @@ begin
     number := one.number;
     passing := passing + 1;
     if one.key is not null and one.key = any (busy) then
-      insert into "elysia_microservices".pending values (g.id, one.position, 0, 0, '-infinity', one.key);
+      insert into "elysia_microservices".queued (grp, position, key) values (g.id, one.position, one.key);
+      s.queued := least(s.queued, one.position);
       waiting := waiting + 1;
       continue;
     end if;
@@ -101,11 +117,11 @@ begin
     most_rows := room + case when g.ordered then 64 else 0 end;
     with log as (
       (select position, key, body from "elysia_microservices".event
-        where g.matcher is null and pattern = g.pattern and position > g.cursor and position <= h
+        where g.matcher is null and pattern = g.pattern and position > s.cursor and position <= h
         order by position limit most_rows)
       union all
       (select position, key, body from "elysia_microservices".event
-        where g.matcher is not null and pattern ~ g.matcher and position > g.cursor and position <= h
+        where g.matcher is not null and pattern ~ g.matcher and position > s.cursor and position <= h
         order by position limit most_rows)
     ), numbered as (
       -- What was taken, put off and read before each.
@@ -125,8 +141,7 @@ begin
     ), fit as (
       select * from numbered where taken_before < room and bytes_before < bytes and waiting + busy_before < 2000
     ), put as (
-      insert into "elysia_microservices".pending
-        select g.id, position, 0, 0, '-infinity', key from fit where is_busy
+      insert into "elysia_microservices".queued (grp, position, key) select g.id, position, key from fit where is_busy
     )
     select (select count(*) from log) as seen, (select max(position) from log) as last,
         (select count(*) from numbered) as known, count(*) as count, max(position) as passed,
@@ -143,19 +158,27 @@ begin
     letters := letters || array_fill(0::bigint, array[coalesce(cardinality(one.positions), 0)]);
     attempts := attempts || array_fill(0, array[coalesce(cardinality(one.positions), 0)]);
   end if;
-  if passing > 0 or passed > g.cursor or number > g.late then
-    update "elysia_microservices".grp set cursor = greatest(cursor, coalesce(passed, cursor)),
-      late = greatest(late, coalesce(number, late)), taken = grp.taken + passing where id = g.id;
+  if cardinality(positions) > 0 then
+    insert into "elysia_microservices".batch (grp, process, positions, letters, attempts, keys, claimed)
+      values (g.id, owner, positions, letters, case when g.ordered then "elysia_microservices".begun(attempts, keys)
+        else array(select a + 1 from unnest(attempts) as a) end, keys, with_claims) returning id into batch_id;
+    if with_claims then
+      insert into "elysia_microservices".claim (batch, position, letter)
+        select batch_id, p, l from unnest(positions, letters) as u (p, l);
+    end if;
   end if;
-  if cardinality(positions) = 0 then return null; end if;
-
-  insert into "elysia_microservices".batch (grp, process, positions, letters, attempts, keys, claimed)
-    values (g.id, owner, positions, letters, case when g.ordered then "elysia_microservices".begun(attempts, keys)
-      else array(select a + 1 from unnest(attempts) as a) end, keys, with_claims) returning id into batch_id;
-  if with_claims then
-    insert into "elysia_microservices".claim (batch, position, letter)
-      select batch_id, p, l from unnest(positions, letters) as u (p, l);
+  if g.ordered then
+    -- What is queued from now on is found late, or comes from behind the cursor.
+    first := coalesce((select min(position) from "elysia_microservices".queued where grp = g.id and position >= s.queued),
+      greatest(s.cursor, passed) + 1);
   end if;
+  if passing > 0 or passed > s.cursor or number > s.late or first <> s.queued then
+    update "elysia_microservices".progress set version = version + 1, cursor = greatest(cursor, passed),
+        late = greatest(late, number), taken = taken + passing, batches = coalesce(oldest, batch_id, batches),
+        queued = coalesce(first, queued)
+      where grp = g.id and version = s.version;
+  end if;
+  if batch_id is null then return null; end if;
   return "elysia_microservices".show_events(g.id, batch_id, positions, letters, attempts);
 end
 $$;
@@ -171,7 +194,7 @@ $$;
 -- Events of a batch, column by column.
 create function "elysia_microservices".show_events(
   group_id integer, batch_id bigint, positions bigint[], letters bigint[], attempts integer[]
-) returns json language plpgsql stable ${PINNED} as $$
+) returns json language plpgsql stable as $$
 #variable_conflict use_column
 begin
   return (select json_build_object('group', group_id, 'batch', batch_id::text, 'position', array_agg(position::text),
