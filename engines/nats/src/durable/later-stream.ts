@@ -54,13 +54,21 @@ export async function ensureLater(
 
 const TITLE = `The stream '${LATER_STREAM}'`
 
-/** The subjects at which events are whose time has come, and that are not stored for their groups yet. */
-export async function dueSubjects(jetStream: JetStream): Promise<readonly string[]> {
+/** What is known of the events of the future. */
+export interface Later {
+  /** The subjects at which events are whose time has come, and that are not stored for their groups yet. */
+  readonly due: readonly string[]
+  /** No event waits, and none has come. */
+  readonly isEmpty: boolean
+}
+
+/** Asks the server for the events of the future. @throws it does not answer */
+export async function askLater(jetStream: JetStream): Promise<Later> {
   try {
     const { state } = await jetStream.stream(LATER_STREAM, `${DUE}.>`)
-    return Object.keys(state.subjects ?? {})
+    return { due: Object.keys(state.subjects ?? {}), isEmpty: state.messages === 0 }
   } catch (error) {
-    if (isMissing(error)) return []
+    if (isMissing(error)) return { due: [], isEmpty: true }
     throw error
   }
 }

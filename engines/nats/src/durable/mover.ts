@@ -9,13 +9,15 @@ import { JetStreamApiError, type StoredMsg } from '@nats-io/jetstream'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { DriverSubscription, JetStream } from '../driver.ts'
 import { isMissing, isNoSequence } from './jetstream-errors.ts'
-import { dueSubjects } from './later-stream.ts'
+import { askLater } from './later-stream.ts'
 import { DUE, HEADER, idFromHeader, LATER_STREAM, WAKE, waitingSubject } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { comeHeaders, markFor, waitingAddress } from './waiting.ts'
 
 /** Milliseconds between looks at what nobody has moved, for instance because its process ended. */
 const LOOK = 5_000
+/** While no event waits anywhere, one look in so many is made. */
+const ONE_IN = 6
 /** Most events, and bytes of events, that are moved at a time. */
 const MOST = 64
 const MOST_SIZE = 4 * 1024 * 1024
@@ -48,6 +50,9 @@ export class Mover {
   readonly #due = new Set<string>()
   #place: Place | undefined
   #isMoving = false
+  /** Whether no event waited at the last look, and the looks that were left out since. */
+  #isEmpty = false
+  #leftOut = 0
   #endLooks: (() => void) | undefined
 
   constructor(options: MoverOptions) {
@@ -70,7 +75,17 @@ export class Mover {
       })
     )
     this.#place = { connection, jetStream, subscriptions, mayDelete: false }
-    this.#endLooks = repeat(() => void this.look(), LOOK)
+    this.#endLooks = repeat(() => this.lookAgain(), LOOK)
+    void this.look()
+  }
+
+  /**
+   * Looks from time to time, and seldom while nothing waits: then an event that comes within half a minute may be stored
+   * half a minute late, if the process that moves it is killed.
+   */
+  lookAgain(): void {
+    if (this.#isEmpty && ++this.#leftOut < ONE_IN) return
+    this.#leftOut = 0
     void this.look()
   }
 
@@ -88,7 +103,9 @@ export class Mover {
     const place = this.#place
     if (place?.connection.isConnected !== true || this.#isMoving) return
     // Without an answer, the next look asks again.
-    for (const subject of await dueSubjects(place.jetStream).catch(() => [])) {
+    const { due, isEmpty } = await askLater(place.jetStream).catch(() => ({ due: [], isEmpty: false }))
+    this.#isEmpty = isEmpty
+    for (const subject of due) {
       const pattern = subject.slice(DUE.length + 1)
       if (place === this.#place && this.#handles(pattern)) this.#come(pattern)
     }
@@ -101,6 +118,7 @@ export class Mover {
 
   /** Events of a pattern have come. */
   #come(pattern: string): void {
+    this.#isEmpty = false
     this.#due.add(pattern)
     if (this.#isMoving) return
     this.#isMoving = true
