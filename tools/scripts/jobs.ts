@@ -2,6 +2,7 @@
 import { dirname, relative, resolve } from 'node:path'
 import { DENO, newestNode, oldestNode } from '@elysia-microservices/test-support'
 import { spawnSync } from 'bun'
+import { postgresJobs, SERVERS } from './postgres-jobs.ts'
 import type { Job } from './run-jobs.ts'
 import { compiled, dependsOnRuntime, type Gate, runsOnNode, type Suite, suitesOf } from './test-files.ts'
 
@@ -129,7 +130,7 @@ const SITE: Job = {
 
 /** Puts installations first, if a job comes after them. */
 export function withInstallations(jobs: readonly Job[]): readonly Job[] {
-  const needed = [RUNTIMES, SITE].filter(({ name }) => jobs.some(({ after }) => after === name))
+  const needed = [RUNTIMES, SITE, SERVERS].filter(({ name }) => jobs.some(({ after }) => after === name))
   return [...needed, ...jobs]
 }
 
@@ -185,7 +186,8 @@ export function jobsOf(gate: Gate): Job[] {
     // At night a suite includes its long tests.
     .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
     .map((job) => ({ ...job, ...after(gate, job) }))
-  return [lintOf(gate), ...(gate === 'check' ? [TYPES] : []), ...tests]
+  const overServers = gate === 'nightly' ? postgresJobs(LONGEST_TEST) : []
+  return [lintOf(gate), ...(gate === 'check' ? [TYPES] : []), ...tests, ...overServers]
 }
 
 /** The installation that a job needs. */

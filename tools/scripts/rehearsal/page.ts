@@ -55,6 +55,10 @@ A project for Bun needs Bun 1.2.23, because its tests use \`node:test\`, which B
 The 20 lines, the README's controller and the sources of a project are compiled as strictly as each compiler can.
 
 ${table(['', 'version', '`nodenext`', '`bundler`'], compilers)}
+
+## PostgreSQL
+
+The outbox and [events in PostgreSQL](postgres.md) are tested over PostgreSQL 18 on each push, and over 14, 15, 16 and 17 each night (\`npm run test:nightly -- --only=postgres\`).
 ${footprint === undefined ? '' : weight(footprint)}${firstAnswer === undefined ? '' : first(firstAnswer)}`
 }
 

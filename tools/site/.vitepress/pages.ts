@@ -22,7 +22,7 @@ export const NOT_ON_THE_SITE = [
   'examples/bench/results/**',
   'tools/*/template/**',
   'tools/site/api.md',
-  '{tests,tools/runtimes,tools/scripts,tools/test-support}/**'
+  '{tests,tools/postgres,tools/runtimes,tools/scripts,tools/test-support}/**'
 ]
 
 /** The page of a file, both as paths; the path of the file if there is no page for it. */
