@@ -54,7 +54,7 @@ export async function ensureLater(
 
 const TITLE = `The stream '${LATER_STREAM}'`
 
-/** What is known of the events of the future. */
+/** The events of the future, as a process sees them that moves them. */
 export interface Later {
   /** The subjects at which events are whose time has come, and that are not stored for their groups yet. */
   readonly due: readonly string[]

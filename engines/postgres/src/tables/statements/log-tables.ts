@@ -1,7 +1,7 @@
 /** The tables: the log, its groups, and what becomes of its events. */
 export const TABLES = `
 -- While a transaction of anybody stays open, PostgreSQL keeps all older versions of a row that it might still read, and a
--- search for the row reads each of them. So rows that turns change have a key that grows with each change: whoever searches
+-- search for the row reads each of them. So rows that turns change have a key that grows with each change: a search
 -- from its end finds the newest version first. Rows that are deleted are searched from a bound, below which none is left.
 
 -- One row. Up to the horizon every position of the log is known: its event is readable, or the position is a hole.
