@@ -1,7 +1,7 @@
 /** The summaries of several test runners, copied from their output. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { countsIn, failedTests, withoutPassed } from './counts.ts'
+import { countsIn, endInWords, failedTests, withoutPassed } from './counts.ts'
 
 const BUN = `(pass) a > b [1.03ms]
 error: x
@@ -71,5 +71,27 @@ describe('the output of a failed job', () => {
 
   it('is read from Node, too', () => {
     assert.deepEqual(failedTests('✔ one (1ms)\n✖ two (3.2ms)\n✖ failing tests:\n✖ two (3.2ms)'), ['two'])
+  })
+})
+
+describe('a command that fails without a failed test', () => {
+  const end = { code: 1, signal: null, limit: undefined, stdout: '▶ a\n  ✔ one (1ms)\n', stderr: '' }
+
+  it('is told by its code, or the signal, and the last test', () => {
+    const last = 'The last test that has ended: ✔ one (1ms)'
+    assert.equal(
+      endInWords(end),
+      `No test has failed, but the command has ended with code 1\n  ${last}\n  Nothing is in its error output`
+    )
+    const killed = endInWords({ ...end, code: null, signal: 'SIGKILL', stderr: 'Killed\n' })
+    assert.match(killed, /has ended by SIGKILL\n.*\n {2}The end of its error output:\n {2}Killed$/)
+    assert.match(endInWords({ ...end, limit: 600 }), /^The command was ended after its limit of 600 s\n/)
+  })
+
+  it('is told by what Node says of errors after the end of a test, and the end of the error output', () => {
+    const late = 'ℹ Error: Test "one" at a.ts:1:1 generated asynchronous activity after the test ended.'
+    const stderr = [...Array(20).keys()].map((n) => `line ${n}`).join('\n')
+    const told = endInWords({ ...end, stdout: `${end.stdout}${late}\nℹ tests 1`, stderr }).split('\n  ')
+    assert.deepEqual([told[2], told.at(-1), told.length], [late, 'line 19', 12])
   })
 })

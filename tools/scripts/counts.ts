@@ -58,6 +58,43 @@ export function failedTests(output: string): string[] {
   return [...new Set(names.map(([, name = '']) => name))].filter((name) => name !== 'failing tests:')
 }
 
+/** How a command has ended. */
+export interface End {
+  readonly code: number | null
+  readonly signal: string | null
+  /** Seconds after which it was ended because that is its limit; `undefined`: it has ended before. */
+  readonly limit: number | undefined
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** How many lines of the error output are shown. */
+const LAST_LINES = 8
+
+/**
+ * Says why a command has failed although none of its tests did: a process that is killed, runs out of memory, exits
+ * within a test or never comes to its end prints no failed test.
+ */
+export function endInWords({ code, signal, limit, stdout, stderr }: End): string {
+  const how = signal === null ? `with code ${code}` : `by ${signal}`
+  const first =
+    limit === undefined
+      ? `No test has failed, but the command has ended ${how}`
+      : `The command was ended after its limit of ${limit} s`
+  const output = withoutColours(stdout)
+  // Bun writes its tests to the error output.
+  const ended = `${output}\n${withoutColours(stderr)}`.match(/^\s*(?:\(pass\)|\(fail\)|✔|✖) .+$/gm)?.at(-1)
+  // Node tells what happens after the end of a test only here, and ends with code 1.
+  const afterwards = output.match(/^ℹ (?:Error|Warning): .+$/gm) ?? []
+  const last = withoutColours(stderr).trimEnd().split('\n').slice(-LAST_LINES)
+  return [
+    first,
+    ...(ended === undefined ? [] : [`The last test that has ended: ${ended.trim()}`]),
+    ...afterwards,
+    ...(last.join('') === '' ? ['Nothing is in its error output'] : ['The end of its error output:', ...last])
+  ].join('\n  ')
+}
+
 function withoutColours(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
   return text.replace(/\x1b\[[\d;]*m/g, '')

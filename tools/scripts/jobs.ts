@@ -6,7 +6,7 @@ import { postgresJobs, SERVERS } from './postgres-jobs.ts'
 import type { Job } from './run-jobs.ts'
 import { compiled, dependsOnRuntime, type Gate, runsOnNode, type Suite, suitesOf } from './test-files.ts'
 
-/** The time limit of one test under Bun in milliseconds. Under Node each file has a limit: see `node-tests.mjs`. */
+/** The time limit of one test under Bun in milliseconds. Under Node all tests together have one: see `node-tests.mjs`. */
 const LONGEST_TEST = 600_000
 /** Suites that run under Bun only, each with the reason. */
 const BUN_ONLY = new Map([
@@ -61,8 +61,8 @@ const LONGEST = [
 /** Settings with which randomised tests try more cases or repeat more often at night. */
 const AT_NIGHT = {
   FUZZ_INPUTS: '200000',
-  /** Milliseconds for all tests of a file under Node: see `node-tests.mjs`. */
-  LONGEST_FILE: '3500000',
+  /** Milliseconds for all tests of a job under Node: see `node-tests.mjs`. */
+  LONGEST_RUN: '3500000',
   OUTBOX_EVENTS: '10000',
   OUTBOX_SCHEDULES: '200',
   OUTBOX_TORTURE: 'long'

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { sleep, spawn } from 'bun'
-import { type Counts, countsIn, failedTests, withoutPassed } from './counts.ts'
+import { type Counts, countsIn, endInWords, failedTests, withoutPassed } from './counts.ts'
 
 /** One command of a gate. */
 export interface Job {
@@ -156,7 +156,10 @@ async function run(job: Job, place: () => string, again: (name: string) => strin
     const names = failedTests(output)
     if (names.length > 0) console.log(`Failed:\n  ${names.slice(0, SHOWN_NAMES).join('\n  ')}\n`)
     console.log(withoutPassed(output).slice(-SHOWN))
-    if (isLate) console.log(`The job was ended after its limit of ${limit} s`)
+    if (isLate || (job.hasTests && names.length === 0))
+      console.log(
+        endInWords({ code, signal: child.signalCode, limit: isLate ? limit : undefined, stdout, stderr })
+      )
     console.log(`---- ${name} failed. Its whole output: ${file}. To repeat: ${again(name)}`)
   }
   return counts
