@@ -51,8 +51,8 @@ export interface Link {
 
 /** The facts about a receiver that only the sender of its messages has told. */
 export interface Unheard {
-  /** The address of the receiver, if the spans have it. */
-  readonly address?: string
+  /** The program of the page that listens at the receiver's address, or the address, if the spans have it. */
+  readonly name?: string
   /** The latest reason why the receiver was not reached; missing if it was reached. */
   readonly problem?: string
 }

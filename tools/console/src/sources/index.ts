@@ -11,9 +11,9 @@ export function makeSources(context: SourceContext): {
   readonly sources: readonly Source[]
   readonly traces: Traces
 } {
-  const traces = new Traces()
-  const events = new Events(context)
   const { programs } = context
+  const traces = new Traces(programs)
+  const events = new Events(context)
   const all = [traces, events, new History(context), new Alerts(() => events.latest())]
   return { sources: programs === undefined ? all : [...all, new ProgramsOfPage(programs, context)], traces }
 }

@@ -1,7 +1,8 @@
 /** Collects the traces that OpenTelemetry exporters send here, for the screen of traces and for the map. */
 import { fieldsOf } from '../bounds.ts'
+import type { Programs } from '../programs.ts'
 import type { TraceLine, TracesView, TraceView } from '../protocol.ts'
-import { Links } from '../traces/links.ts'
+import { addressOf, Links } from '../traces/links.ts'
 import { readLines, readSpans } from '../traces/otlp.ts'
 import { readSearch, TraceStore } from '../traces/store.ts'
 import type { Source } from './source.ts'
@@ -10,12 +11,26 @@ import type { Source } from './source.ts'
 const MAX_LATEST = 30
 /** Milliseconds between two updates of pages. */
 const PAUSE = 500
+const LOCAL = /^(?:localhost|127(?:\.\d+){3}|::1)$/
+
 export class Traces implements Source<'traces'> {
   readonly topic = 'traces'
   readonly #store = new TraceStore()
-  readonly #links = new Links()
+  readonly #links: Links
+  /** The names of programs by their ports, also while they do not listen. */
+  readonly #names = new Map<string, string>()
   #tell: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(programs?: Programs) {
+    this.#links = new Links((host, port = '') => {
+      if (programs === undefined || !LOCAL.test(host)) return addressOf(host, port)
+      // A port is followed by what it is for.
+      for (const { name, ports, services } of programs.list())
+        for (const each of ports) this.#names.set(each.split(' ', 1)[0] ?? '', named(name, services))
+      return this.#names.get(port) ?? addressOf(host, port)
+    })
+  }
 
   begin(tell: () => void): void {
     this.#tell = tell
@@ -67,4 +82,9 @@ export class Traces implements Source<'traces'> {
       this.#tell?.()
     }, PAUSE)
   }
+}
+
+/** The name of a program, or of the only service in it. */
+function named(program: string, services: readonly string[]): string {
+  return (services.length === 1 ? services[0] : undefined) ?? program
 }

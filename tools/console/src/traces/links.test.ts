@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Links } from './links.ts'
+import { addressOf, Links } from './links.ts'
 import type { ReceivedSpan } from './otlp.ts'
 import { TraceStore } from './store.ts'
 
@@ -27,7 +27,7 @@ const answered = (id: number, to: number) =>
 function collector() {
   const store = new TraceStore()
   let now = 100_000
-  const links = new Links(() => now)
+  const links = new Links(addressOf, () => now)
   return {
     add(...spans: ReceivedSpan[]) {
       for (const each of spans) {
@@ -72,7 +72,7 @@ describe('the messages that spans show', () => {
         to: undefined,
         pattern: '{"cmd":"sum"}',
         rate: 0.1,
-        unheard: { address: '10.0.0.7:3001' }
+        unheard: { name: '10.0.0.7:3001' }
       }
     ])
   })

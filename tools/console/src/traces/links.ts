@@ -30,6 +30,12 @@ interface Message extends Omit<Link, 'rate' | 'errors'> {
   readonly hasFailed: boolean
 }
 
+/** The name for what listens at an address. */
+export type NameOf = (host: string, port: string | undefined) => string
+
+/** An address as its own name. */
+export const addressOf: NameOf = (host, port = '') => (port === '' ? host : `${host}:${port}`)
+
 /** Counts the messages of the last seconds. */
 export class Links {
   #messages: Message[] = []
@@ -37,9 +43,12 @@ export class Links {
   readonly #unheard = new Map<string, { readonly span: SpanView; readonly at: number }>()
   /** The last receiver of each sender's pattern, so that it is known when it cannot be reached. */
   readonly #receivers = new Map<string, string>()
+  readonly #nameOf: NameOf
   readonly #now: () => number
 
-  constructor(now: () => number = Date.now) {
+  /** @param nameOf the name for what listens at an address */
+  constructor(nameOf: NameOf = addressOf, now: () => number = Date.now) {
+    this.#nameOf = nameOf
     this.#now = now
   }
 
@@ -82,7 +91,7 @@ export class Links {
     const [host, port] = [attributeOf(span, 'server.address'), attributeOf(span, 'server.port')]
     const to = this.#receivers.get(receiverKey(span))
     const unheard = {
-      ...(host !== undefined && { address: port === undefined ? host : `${host}:${port}` }),
+      ...(host !== undefined && { name: this.#nameOf(host, port) }),
       ...(problem !== undefined && { problem })
     }
     const ends = { from: span.service, ...(to !== undefined && { to }), unheard }
@@ -102,7 +111,7 @@ export class Links {
     const kinds = new Map<string, { count: number; errors: number; ms: number; first: Message }>()
     for (const each of this.#messages) {
       const { from, to, unheard } = each
-      const how = [unheard?.address, unheard !== undefined, unheard?.problem !== undefined]
+      const how = [unheard?.name, unheard !== undefined, unheard?.problem !== undefined]
       const key = JSON.stringify([from, to, each.kind, each.transport, each.pattern, ...how])
       const kind = kinds.get(key) ?? { count: 0, errors: 0, ms: 0, first: each }
       kind.count++

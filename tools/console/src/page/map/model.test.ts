@@ -176,7 +176,7 @@ describe('the map', () => {
       overview(service('orders')),
       histories({ orders: [call(undefined, 'x', { from: 'unnamed', transport: 'websocket' })] }),
       traces(
-        { ...link, from: 'orders', unheard: { address: '10.0.0.7:3001' } },
+        { ...link, from: 'orders', unheard: { name: '10.0.0.7:3001' } },
         { ...link, from: 'orders', unheard: {} }
       )
     )

@@ -179,7 +179,8 @@ function receiverOf(
   if (unheard === undefined) return undefined
   const handler = handlers.get(`${kind} ${pattern}`)
   if (handler !== undefined && handler !== from) return callerNode(handler, byName)
-  const name = unheard.address ?? (transport === '' ? 'Other services' : `Other services over ${transport}`)
+  if (unheard.name !== undefined && byName.has(unheard.name)) return callerNode(unheard.name, byName)
+  const name = unheard.name ?? (transport === '' ? 'Other services' : `Other services over ${transport}`)
   const isReached = unheard.problem === undefined
   return {
     id: `peer ${name}`,
