@@ -1,6 +1,6 @@
 /** Stops parts of an app together with the app: some before its HTTP server, some after it. */
 import type { Server } from 'node:http'
-import { consoleLogger } from '@elysia-microservices/transport/kit'
+import { consoleLogger, ListenError } from '@elysia-microservices/transport/kit'
 import { isReplacedWorker, serverSignals, stopOnSignals } from '@elysia-microservices/workers'
 import type { AnyElysia } from 'elysia'
 import { moveAwayOnBun, moveAwayOnNode } from './moving-away.ts'
@@ -155,8 +155,8 @@ export function nodeServerOf(app: AnyElysia): object | undefined {
 
 /**
  * Prepares an app on Node, before it listens, with what the adapter leaves out: `app.stop()`, the end of the process
- * when a signal has stopped the app, and the end of pipelined requests whose client has left. Parts of {@link stopWith} stop however the server is closed, also when
- * the adapter closes it.
+ * when a signal has stopped the app or its port is taken, and the end of pipelined requests whose client has left. Parts
+ * of {@link stopWith} stop however the server is closed, also when the adapter closes it.
  */
 export function stopOnNode(app: AnyElysia): void {
   if (onNode.has(app)) return
@@ -169,6 +169,7 @@ export function stopOnNode(app: AnyElysia): void {
         const { close } = raw
         if (raw.node?.server !== undefined) {
           nodeServers.set(app, raw.node.server)
+          endIfUnopened(raw.node.server, server.url.origin)
           endQueuedResponses(raw.node.server)
         }
         let end = async () => {}
@@ -195,4 +196,20 @@ export function stopOnNode(app: AnyElysia): void {
     if (signals.length > 0) stopOnSignals({ signals, logger: consoleLogger, stop: () => app.stop() })
     return app
   }
+}
+
+/**
+ * Ends the process if the server cannot listen. The adapter drops this error, which on other runtimes `app.listen()`
+ * throws: without HTTP, the services of the app would run on and look healthy, or the process would end with code 0. A
+ * program that listens to errors of the server itself decides instead.
+ */
+function endIfUnopened(server: Server, where: string): void {
+  const failed = (error: Error) => {
+    server.off('listening', opened)
+    if (server.listenerCount('error') > 0) return
+    consoleLogger.error('The app cannot listen; the process ends', new ListenError(where, error))
+    process.exit(1)
+  }
+  const opened = () => server.off('error', failed)
+  server.once('error', failed).once('listening', opened)
 }
