@@ -213,26 +213,48 @@ setTimeout(() => service.listen(), 200)
     await once(server, 'listening')
     ends.push(() => server.close())
     const { port } = server.address() as net.AddressInfo
-    const gateway = (body: string) => `import { node } from '@elysiajs/node'
+    const open = await freePort()
+    const app = (plugins: string, at = port) => `import { node } from '@elysiajs/node'
+import { websocket } from '@elysia-microservices/websocket'
 import { Elysia } from 'elysia'
-new Elysia({ adapter: node() }).get('/', () => 'hello').listen({ hostname: '127.0.0.1', port: ${port} })
-${body}
+import { memory, microservice } from 'elysia-microservices'
+const service = (options) => microservice(options).message('shop.items', () => ['tea'])
+new Elysia({ adapter: node() })${plugins}.listen({ hostname: '127.0.0.1', port: ${at} })
 `
+    const door = ".use(service()).use(websocket({ expose: ['shop.*'] }))"
     const { dev } = start({
       'microservices.config.js': config({
-        services: {
-          gateway: { entry: 'gateway.js', runtime: 'node' },
-          other: { entry: 'other.js', runtime: 'node', ready: false }
-        }
+        services: Object.fromEntries(
+          ['gateway', 'other', 'door', 'both', 'open'].map((name) => [
+            name,
+            { entry: `${name}.js`, runtime: 'node', ...(name === 'other' && { ready: false }) }
+          ])
+        )
       }),
-      'gateway.js': gateway(''),
+      'gateway.js': app(''),
       // The service has other work that keeps it running, and the adapter handles the signal.
-      'other.js': gateway(idle("process.once('SIGTERM', () => process.exit())"))
+      'other.js': `${app('')}${idle("process.once('SIGTERM', () => process.exit())")}`,
+      'door.js': app(door),
+      'both.js': `${app('')}await service({ transport: memory() }).listen()`,
+      'open.js': app(door, open)
     })
     const advice = `port ${port} is taken; end what listens there, or choose another port`
-    await dev.says(`, before it was ready: ${advice}; next start in 0.5 s, or at an edit`)
-    assert.equal(dev.count('gateway has ended with code 0 after '), 1)
+    for (const [name, how] of [
+      ['gateway', 'ended with code 0'],
+      // A service of the app has announced itself.
+      ['door', 'crashed with code 1'],
+      ['both', 'ended with code 0']
+    ] as const) {
+      await dev.says(`dev     | ${name} has ${how}`)
+      const line = dev.log.lines.find((each) => each.includes(`${name} has `)) ?? ''
+      assert.ok(line.endsWith(`, before it was ready: ${advice}; next start in 0.5 s, or at an edit`), line)
+      assert.equal(dev.count(`${name} is ready`), 0)
+    }
     await dev.says(`other runs, but ${advice}; an edit restarts it`)
+    // Its service has announced itself before the port of the app was open.
+    await dev.says('open is ready after')
+    assert.equal(dev.count(`, port ${open})`), 1, dev.log.lines.join('\n'))
+    assert.equal(dev.count('door    | '), 0, dev.log.lines.join('\n'))
   })
 
   it('starts the services after one that crashes again and again', async () => {

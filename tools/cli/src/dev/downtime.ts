@@ -7,7 +7,8 @@ const WORTH_SAYING = 5
 
 /** The programs that are down. */
 export class Downtime {
-  readonly #down = new Set<string>()
+  /** Each with what its name looks like in the errors of others. */
+  readonly #down = new Map<string, RegExp>()
   /** All programs that were down since all were up. */
   readonly #were = new Set<string>()
   readonly #seen = new Set<string>()
@@ -18,9 +19,12 @@ export class Downtime {
     this.#say = say
   }
 
-  /** Notes that a program has ended, or has not begun to listen. */
-  down(name: string): void {
-    this.#down.add(name)
+  /**
+   * Notes that a program has ended.
+   * @param named matches errors that name the program: whatever they say of it, it is the same news
+   */
+  down(name: string, named: RegExp): void {
+    this.#down.set(name, named)
     this.#were.add(name)
   }
 
@@ -32,7 +36,7 @@ export class Downtime {
       const were = [...this.#were]
       const each = [...this.#counts].map(([caller, count]) => `${caller}: ${count}`)
       this.#say(
-        `${all} more such errors were not printed while ${were.join(' and ')} ${were.length === 1 ? 'was' : 'were'} down (${each.join(', ')})`
+        `${all} more such lines were not printed while ${were.join(' and ')} ${were.length === 1 ? 'was' : 'were'} down (${each.join(', ')})`
       )
     }
     this.#were.clear()
@@ -45,9 +49,13 @@ export class Downtime {
     return this.#down.size > (this.#down.has(name) ? 1 : 0)
   }
 
-  /** Whether no service has printed this error since a program is down. Numbers and ids in it do not count. */
+  /**
+   * Whether no service has printed this error since a program is down, nor another one that names that program. Numbers
+   * and ids in it do not count.
+   */
   isNew(name: string, error: string): boolean {
-    const key = error.replace(DIFFERENT, '#')
+    const [about] = [...this.#down].find(([, named]) => named.test(error)) ?? []
+    const key = about === undefined ? error.replace(DIFFERENT, '#') : `down ${about}`
     if (!this.#seen.has(key)) {
       this.#seen.add(key)
       return true

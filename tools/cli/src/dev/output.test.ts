@@ -53,7 +53,7 @@ describe('the lines of a service', () => {
 
   it('are one for each kind of error while another service is down, and all again afterwards', () => {
     const { written, said, downtime, output: made } = output()
-    downtime.down('stock')
+    downtime.down('stock', /:4000\b/)
     for (let n = 0; n < 8; n++) {
       made.add(FAILED(IDS[n % 2] as string), true)
       made.add([`POST /orders (request ${IDS[n % 2]}) is answered with 500`], true)
@@ -67,16 +67,38 @@ describe('the lines of a service', () => {
       'GET /orders 2'
     ])
     downtime.up('stock')
-    assert.deepEqual(said, ['14 more such errors were not printed while stock was down (orders: 14)'])
+    assert.deepEqual(said, ['14 more such lines were not printed while stock was down (orders: 14)'])
     written.length = 0
     made.add(FAILED('3'), true)
     made.flush()
     assert.deepEqual(written, FAILED('3'))
   })
 
+  it('are one for all that name the program that is down, until its clients have said that it is back', () => {
+    const { written, said, downtime, output: made } = output()
+    downtime.down('redis', /:6379\b|\bRedis\b/)
+    for (const line of [
+      'The Redis server 127.0.0.1:6379 is lost; until it is back, the service gets no messages over it',
+      'The Redis server 127.0.0.1:6379 is lost; until it is back, durable handlers get no events',
+      'The connection to 127.0.0.1:6379 is lost: it has ended',
+      'The disk is full',
+      'Cannot connect to 127.0.0.1:6379: connect ECONNREFUSED 127.0.0.1:6379',
+      'Connected to the Redis server 127.0.0.1:6379 again',
+      'Connected to 127.0.0.1:6379 again'
+    ])
+      made.add([line], true)
+    made.flush()
+    downtime.up('redis')
+    assert.deepEqual(written, [
+      'The Redis server 127.0.0.1:6379 is lost; until it is back, the service gets no messages over it',
+      'The disk is full'
+    ])
+    assert.deepEqual(said, ['5 more such lines were not printed while redis was down (orders: 5)'])
+  })
+
   it('have the message and not the code that Bun shows before it', () => {
     const { written, downtime, output: made } = output()
-    downtime.down('stock')
+    downtime.down('stock', /:4000\b/)
     made.add(
       [
         "The handler of 'orders.place' failed 1 | class Some extends Error {}",
@@ -99,7 +121,7 @@ describe('the lines of a service', () => {
 
   it('are whole of a service that is down itself', () => {
     const { written, downtime, output: made } = output('stock')
-    downtime.down('stock')
+    downtime.down('stock', /:4000\b/)
     made.add(['it begins', 'it begins'], true)
     made.flush()
     assert.deepEqual(written, ['it begins', 'it begins'])

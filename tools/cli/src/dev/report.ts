@@ -23,9 +23,9 @@ const WITHIN_NODE = /^(?:node:internal\/\S+|<anonymous_script>|undefined):\d+$/
 /** Matches a line of code that Bun shows. */
 const CODE = /\b\d+ \| .*$|^\d+ \| .*$/
 const CARET = /^\s*[\^~]+\s*$/
-/** Matches an error, as runtimes print the first line of it. */
+/** Matches an error, as runtimes print the first line of it, or a service or an app that cannot listen. */
 const THROWN =
-  /^(?:error: )?(?:Uncaught (?:\(in promise\) )?)?((?:_?(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
+  /^(?:error: |.+ cannot listen; the process ends )?(?:Uncaught (?:\(in promise\) )?)?((?:_?(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
 /** Matches an error of esbuild, which compiles TypeScript for Node. */
 const COMPILED = /^(\/?[^\s:]+:\d+:\d+): ERROR: (.+)$/
 const MAX_TEXT = 300

@@ -31,8 +31,11 @@ export class RunningEngine implements Program {
   readonly #found: FoundEngine
   readonly #downtime: Downtime
   readonly #supervisor: Supervisor
+  #last: readonly string[] = []
   #isReady = false
   #isStopping = false
+  /** When it has ended, in the time of `performance.now()`; `undefined`: it answers, or has not answered yet. */
+  #lostAt: number | undefined
   /** Why the engine cannot be started: a further attempt would fail in the same way. */
   #failure: Error | undefined
 
@@ -41,10 +44,10 @@ export class RunningEngine implements Program {
     this.name = name
     this.#found = found
     this.#downtime = downtime
-    const last: string[] = []
     this.#supervisor = new Supervisor(
       {
         name,
+        isWatched: false,
         start: () =>
           start().catch((error: Error) => {
             this.#failure = error
@@ -52,22 +55,22 @@ export class RunningEngine implements Program {
           }),
         lines: (texts) => {
           this.log.add(texts)
-          last.push(...texts.slice(-LAST_LINES))
-          last.splice(0, last.length - LAST_LINES)
+          this.#last = [...this.#last, ...texts].slice(-LAST_LINES)
         },
         say: (text) => {
           if (this.#failure !== undefined) return
           lines.say(text)
-          for (const line of last.splice(0)) lines.add(name, line)
+          for (const line of this.#last) lines.add(name, line)
+          this.#last = []
         },
         starting: () => {
           this.#isReady = false
         },
         started: () => void this.#waitUntilItAnswers(),
         ended: ({ signal }) => {
-          if (!this.#isStopping) downtime.down(name)
+          if (!this.#isStopping) this.#lost()
           // An engine that was killed has said nothing about that.
-          if (signal !== null) last.length = 0
+          if (signal !== null) this.#last = []
         },
         isReady: () => this.#isReady,
         cause: () => undefined,
@@ -118,7 +121,19 @@ export class RunningEngine implements Program {
     await answers(this.#found, () => this.#isStopping || this.#supervisor.pid !== pid)
     if (this.#isStopping || this.#supervisor.pid !== pid) return
     this.#isReady = true
+    this.#last = []
+    if (this.#lostAt !== undefined)
+      this.#supervisor.sayReady(
+        `${this.name} answers again after ${((performance.now() - this.#lostAt) / 1_000).toFixed(1)} s`
+      )
+    this.#lostAt = undefined
     // Its clients need a moment to connect again, and each says so.
     setTimeout(() => this.#downtime.up(this.name), RECONNECTED).unref()
+  }
+
+  #lost(): void {
+    if (this.#isReady) this.#lostAt ??= performance.now()
+    const { engine, port } = this.#found
+    this.#downtime.down(this.name, new RegExp(`:${port}\\b|\\b${engine.title}\\b`))
   }
 }

@@ -47,6 +47,8 @@ const TAKEN_PATIENCE = 1_000
 /** Matches the messages of runtimes and libraries about a port that is taken; not all have the port's number. */
 const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
 const PORT = /(?::|port )(\d{2,5})\b/i
+/** Matches nothing. */
+const NEVER = /(?!)/
 const NOT_FOUND = /Cannot find (?:package|module) '([^'.][^']*)'/
 
 /** Runs one service. */
@@ -71,8 +73,11 @@ export class RunningService implements Program {
   #cause: string | undefined
   #patience: ReturnType<typeof setTimeout> | undefined
   #listens: ReturnType<typeof setTimeout> | undefined
-  /** Set when the service has reported a port that is taken; ends if the service goes on without that port. */
-  #lacksPort: ReturnType<typeof setTimeout> | undefined
+  /** Whether the service has reported a port that is taken. */
+  #lacksPort = false
+  /** Runs while that service may still end because of it; meanwhile it does not count as ready. */
+  #mayEnd: ReturnType<typeof setTimeout> | undefined
+  #isReadyThen = false
   #isStopping = false
 
   constructor(init: ServiceInit) {
@@ -88,6 +93,7 @@ export class RunningService implements Program {
     this.#supervisor = new Supervisor(
       {
         name,
+        isWatched: plan.watch !== false,
         start: init.start,
         say: (text, more = []) => {
           lines.say(text)
@@ -99,7 +105,7 @@ export class RunningService implements Program {
         ended: () => this.#ended(),
         isReady: () => this.#isReady,
         cause: () => this.#why(),
-        hasFailed: () => this.#lacksPort !== undefined && !this.#isReady,
+        hasFailed: () => this.#lacksPort,
         get isFull() {
           return lines.isFull
         },
@@ -180,7 +186,7 @@ export class RunningService implements Program {
     this.#watch?.stop()
     clearTimeout(this.#patience)
     clearTimeout(this.#listens)
-    clearTimeout(this.#lacksPort)
+    clearTimeout(this.#mayEnd)
     this.#settle()
   }
 
@@ -193,8 +199,10 @@ export class RunningService implements Program {
     this.#watch?.refresh()
     this.#begun = performance.now()
     clearTimeout(this.#listens)
-    clearTimeout(this.#lacksPort)
-    this.#lacksPort = undefined
+    clearTimeout(this.#mayEnd)
+    this.#mayEnd = undefined
+    this.#lacksPort = false
+    this.#isReadyThen = false
     clearTimeout(this.#patience)
     this.#patience = setTimeout(() => this.#late(), this.#init.patience)
   }
@@ -207,6 +215,8 @@ export class RunningService implements Program {
 
   #ready(): void {
     if (this.#isReady || this.#isStopping) return
+    this.#isReadyThen = this.#mayEnd !== undefined
+    if (this.#isReadyThen) return
     this.#isReady = true
     clearTimeout(this.#patience)
     const { name, ready } = this.plan
@@ -266,17 +276,22 @@ export class RunningService implements Program {
   #ended(): void {
     this.#output.flush()
     // While everything ends, nothing is missed.
-    if (!this.#isStopping) this.#init.downtime.down(this.plan.name)
+    if (this.#isStopping) return
+    const ports = [...this.ports.keys()].map((port) => `:${port}\\b`)
+    this.#init.downtime.down(this.plan.name, ports.length === 0 ? NEVER : new RegExp(ports.join('|')))
   }
 
   /** The service has reported a port that is taken. It may go on, because Elysia's adapter for Node drops that error. */
   #lacks(port: number): void {
     this.#taken(String(port))
     const cause = this.#cause
-    clearTimeout(this.#lacksPort)
-    this.#lacksPort = setTimeout(() => {
-      if (this.#supervisor.pid !== undefined)
-        this.#init.lines.say(`${this.plan.name} runs, but ${cause}; an edit restarts it`)
+    this.#lacksPort = true
+    clearTimeout(this.#mayEnd)
+    this.#mayEnd = setTimeout(() => {
+      this.#mayEnd = undefined
+      if (this.#supervisor.pid === undefined) return
+      this.#init.lines.say(`${this.plan.name} runs, but ${cause}; an edit restarts it`)
+      if (this.#isReadyThen) this.#ready()
     }, TAKEN_PATIENCE)
   }
 

@@ -17,6 +17,8 @@ export interface Cause {
 /** A program that is kept running. */
 export interface Supervised extends LineReader {
   readonly name: string
+  /** Whether an edit of its files starts it again. */
+  readonly isWatched: boolean
   /**
    * Makes the command before each start.
    * @throws {Error} the program cannot be started; the message says what to do
@@ -239,12 +241,12 @@ export class Supervisor {
     program.ended?.(ended)
     if (isOver) {
       this.#does('ended')
-      program.say(`${name} has ended with code 0; an edit of one of its files starts it again`)
+      program.say(`${name} has ended with code 0; ${this.#startedAgainBy} starts it again`)
       return woken
     }
     if (cause?.isCode === true) {
       this.#does('broken', cause.text)
-      program.say(`${name} cannot run: ${cause.text}; an edit of one of its files starts it`)
+      program.say(`${name} cannot run: ${cause.text}; ${this.#startedAgainBy} starts it`)
       return woken
     }
     const how = this.#howEnded(ended, ran)
@@ -260,19 +262,24 @@ export class Supervisor {
     clearTimeout(timer)
   }
 
+  get #startedAgainBy(): string {
+    return this.#program.isWatched ? 'an edit of one of its files' : 'its button on the page'
+  }
+
   /** Prints a crash; the third of several equal ones is the last that is printed. */
   #sayCrash(how: string, cause: Cause | undefined, ran: number, seconds: string): void {
     const { name } = this.#program
     // The seconds for which the program ran are no difference.
     const what = `${how.replace(/[\d.]+ s/, '')} ${cause?.text}`
     const times = this.#crashes.add({ what, wasReady: this.#program.isReady(), ran })
-    const next = `next start in ${seconds}, or at an edit`
+    const { isWatched } = this.#program
+    const next = `next start in ${seconds}${isWatched ? ', or at an edit' : ''}`
     if (times === 1)
       this.#program.say(`${how}${cause === undefined ? '' : `: ${cause.text}`}; ${next}`, cause?.more)
     else if (times === 2) this.#program.say(`${name} has crashed again for this reason; ${next}`)
     else if (times === 3)
       this.#program.say(
-        `${name} crashes for this reason each time; it is started again at an edit, and with pauses of up to ${LONGEST_PAUSE / 1_000} s, which is only printed if something changes`
+        `${name} crashes for this reason each time; it is started again ${isWatched ? 'at an edit, and ' : ''}with pauses of up to ${LONGEST_PAUSE / 1_000} s, which is only printed if something changes`
       )
   }
 
