@@ -5,7 +5,7 @@ import { freePort, isMissing, until } from '@elysia-microservices/test-support'
 import { consoleOf, toldTo } from '../support/console-page.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
 import { DevProcess, Project } from './dev-process.ts'
-import { config, idle, nestService, service, web } from './programs.ts'
+import { config, idle, keeping, nestService, service, web } from './programs.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
@@ -37,12 +37,14 @@ function showing(...names: string[]): (update: object) => true | undefined {
 describe('the page of dev', () => {
   it('shows all services that listen, without any code in them, and closes with dev', async () => {
     const [stock, orders, payments] = [await freePort(), await freePort(), await freePort()]
+    const bills = await freePort()
     const dev = start(
       {
         'microservices.config.ts': config({
           page: { port: 0 },
-          services: { stock: 'stock.js', orders: 'orders.js', payments: 'payments.js' }
+          services: { stock: 'stock.js', orders: 'orders.js', payments: 'payments.js', bills: 'bills.js' }
         }),
+        'bills.js': keeping('bills', bills),
         'stock.js': service('stock', stock),
         'orders.js': service('orders', orders),
         'payments.js': nestService('payments', payments)
@@ -70,11 +72,22 @@ describe('the page of dev', () => {
     await ask('start')
     await dev.says('stock is restarted: asked for on the page')
     await until('it is ready again', () => dev.count('stock is ready') === 2)
+    // Events that only their process has.
+    const events = (action: string, more: object = {}) =>
+      opened.request('ask.events', { action, service: 'bills', group: 'bills', ...more })
+    await until('an event is a dead letter', async () => /no tea/.test(JSON.stringify(await events('list'))))
+    assert.match(JSON.stringify(await events('list')), /"publishedAt":\d+/)
+    assert.match(JSON.stringify(await events('waiting')), /"pattern":"bills.later","id":"one","at":\d+/)
+    const one = { pattern: 'bills.later', id: 'one' }
+    assert.deepEqual(await events('cancel', one), { done: 1 })
+    assert.deepEqual(await events('cancel', one), { done: 0 })
+    assert.deepEqual(await events('discard', { positions: 'all' }), { done: 1 })
+    assert.deepEqual(await events('backlog'), { events: [], hasMore: false, unlisted: 0 })
     const stranger = await fetch(`${at}/console`, { headers: { origin: 'http://evil.test' } })
     assert.equal(stranger.status, 403)
     await stranger.body?.cancel()
     assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
-    await dev.leavesNothing([], [port, stock, orders, payments])
+    await dev.leavesNothing([], [port, stock, orders, payments, bills])
   })
 })
 

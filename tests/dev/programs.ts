@@ -10,6 +10,22 @@ console.log('${name} ${version} is process', process.pid)
 `
 }
 
+/** A service that keeps its events in its own process, as in a file of SQLite: one is a dead letter, one waits for its time. */
+export function keeping(name: string, port: number): string {
+  return `import { memory, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+const place = { transport: 'tcp', port: ${port}, store: memory() }
+const service = microservice({ ...place, name: '${name}', shutdownOn: ['SIGTERM'] })
+  .event('${name}.failing', () => { throw new Error('no tea') }, { durable: { retry: { attempts: 1 } } })
+  .event('${name}.later', () => {}, { durable: true })
+await service.listen()
+const client = connect(place)
+await client.publish('${name}.failing', { n: 1 })
+await client.publish('${name}.later', { n: 2 }, { id: 'one', delay: 3_600_000 })
+await client.close()
+`
+}
+
 /** A NestJS application with this library's transport. */
 export function nestService(name: string, port: number): string {
   return `import { MicroserviceServer } from '@elysia-microservices/nestjs'

@@ -135,8 +135,7 @@ export class MicroserviceServer
       () => {
         this._status$.next('connected')
         this.#listeners.emit('listening')
-        const transports = this.#servers.map((server) => ({ name: server.name, address: server.address }))
-        announce({ service: this.#settings.name, transports })
+        announce(this.#settings, this.#servers)
         callback()
       },
       (error: Error) => {

@@ -62,7 +62,7 @@ export { jsonCodec } from './codec/json.ts'
 export { reasonOf } from './codec/uncarriable.ts'
 export { UnreadJson } from './codec/unread-json.ts'
 export { DESCRIBE_ROUTE, describeRoute } from './describe-routes.ts'
-export { ANNOUNCE, type Announcement, announce, isInDevelopment } from './development.ts'
+export { type AnnouncedStore, type Announcement, announce, isInDevelopment } from './development.ts'
 export {
   type DevelopmentSpan,
   type DevelopmentTracer,
@@ -111,6 +111,7 @@ export {
   ruleOf
 } from './durable/schedule.ts'
 export { endSettled } from './durable/settling.ts'
+export type { StoreQuestion } from './durable/store-questions.ts'
 export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'
 export { callersTimeOver, canceledByCaller, serviceStopped } from './errors/ended.ts'
 export { declaredError, describe, errorOf, forOneMore, noteCall, unsendable } from './errors/index.ts'

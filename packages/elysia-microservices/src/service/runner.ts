@@ -289,8 +289,7 @@ export class ServiceRunner {
       this.#dispatchers = new Dispatchers(core.dispatcher(this.#settings.logger), this.#settings, core)
       await this.#startAll()
       await this.#dispatchers.started()
-      const transports = this.#servers.map(({ name, address }) => ({ name, address }))
-      announce({ service: this.#settings.name, transports })
+      announce(this.#settings, this.#servers)
       this.#tellUnopened()
     } catch (error) {
       this.#unfollow()

@@ -13,7 +13,7 @@ export const OWN = 'dev'
 /** Cyan, yellow, green, magenta and blue, followed by brighter versions of them. Red is for errors. */
 const COLOURS = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94]
 const GREY = 90
-/** The number of characters after which a line without an end is broken. */
+/** The number of characters after which a line of a program is broken. */
 const MAX_LINE = 16_384
 /** Matches colours, which a program may use. Sequences that move the cursor or clear the screen are removed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own
@@ -112,19 +112,22 @@ function plain(text: string): string {
 export class LineSplitter {
   readonly #decoder = new StringDecoder()
   readonly #take: (line: string) => void
+  readonly #longest: number
   #rest = ''
 
-  constructor(take: (line: string) => void) {
+  /** @param longest characters after which a line without an end is broken */
+  constructor(take: (line: string) => void, longest = MAX_LINE) {
     this.#take = take
+    this.#longest = longest
   }
 
   add(chunk: Uint8Array): void {
     const lines = (this.#rest + this.#decoder.write(Buffer.from(chunk))).split(/\r\n|\n|\r(?!$)/)
     this.#rest = lines.pop() as string
     for (const line of lines) this.#take(line)
-    while (this.#rest.length > MAX_LINE) {
-      this.#take(this.#rest.slice(0, MAX_LINE))
-      this.#rest = this.#rest.slice(MAX_LINE)
+    while (this.#rest.length > this.#longest) {
+      this.#take(this.#rest.slice(0, this.#longest))
+      this.#rest = this.#rest.slice(this.#longest)
     }
   }
 

@@ -4,12 +4,16 @@ import { type OpenConsole, openConsole } from '@elysia-microservices/console/sta
 import type { Announcement } from '@elysia-microservices/transport/kit'
 import { connect } from 'elysia-microservices/client'
 import { addressOf } from '../address.ts'
+import { askedStore } from './asked-store.ts'
+import type { Ask, Told } from './door.ts'
 
 const QUIET = { error() {}, warn() {} }
 
 /** Shows services as they start and stop. */
 export class Page {
-  readonly #clients = new Map<string, { readonly url: string; readonly client: ConsoleClient }>()
+  readonly #clients = new Map<string, { readonly key: string; readonly client: ConsoleClient }>()
+  /** The latest process of each service that has said so, as somebody to ask about its store. */
+  readonly #processes = new Map<string, (about: object) => Promise<unknown>>()
   readonly #closing = new AbortController()
   readonly #say: (text: string) => void
   readonly #programs: Programs
@@ -51,28 +55,39 @@ export class Page {
    * Shows a service that listens.
    * @param name the name for a service without a name of its own
    * @param engines the URLs of engines by the names of their transports
+   * @param ask asks the process
    * @throws {OptionError} the service cannot be reached
    */
   async add(
     name: string,
-    { service = name, transports }: Announcement,
-    engines: ReadonlyMap<string, string>
+    { service, transports, store }: NonNullable<Told['announcement']>,
+    engines: ReadonlyMap<string, string>,
+    ask: Ask
   ): Promise<void> {
+    const shown = service ?? name
+    this.#processes.set(shown, (about) => ask(service, about))
     // A client through an engine is preferred, because an engine also has the events, and reaches all processes.
     const engine = transports.flatMap((transport) => engines.get(transport.name) ?? [])[0]
     const url = engine ?? transports.flatMap(urlsOf)[0]
-    const known = this.#clients.get(service)
-    if (url === undefined || known?.url === url) return
+    const known = this.#clients.get(shown)
+    const key = `${url} ${store?.name ?? ''}`
+    if (url === undefined || known?.key === key) return
     const where = await addressOf(url, { protocol: 'rsocket' })
     const client = connect({
       ...where,
       // The client reconnects, because services restart when they are edited.
       ...('reconnect' in where && { reconnect: true }),
+      ...(store && { store: askedStore(store, (about) => this.#ask(shown, about)) }),
       timeout: 5_000,
       logger: QUIET
     })
-    this.#clients.set(service, { url, client })
+    this.#clients.set(shown, { key, client })
     await known?.client.close()
+  }
+
+  /** Each start of a service is another process. */
+  async #ask(service: string, about: object): Promise<unknown> {
+    return this.#processes.get(service)?.(about)
   }
 
   async close(): Promise<void> {

@@ -24,6 +24,19 @@ interface Listening {
   readonly port?: number | undefined
 }
 
+/** The parts of an announcement that are used here. */
+interface Announced {
+  readonly service?: string
+  readonly store?: { ask(question: unknown): Promise<unknown> }
+}
+
+/** A line of `dev`: that it has heard of a port that is taken, or a question about the store of a service. */
+interface Line {
+  readonly question?: number
+  readonly service?: string
+  readonly about?: unknown
+}
+
 if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
   let socket: net.Socket | undefined
   const tell = (told: object) => {
@@ -33,9 +46,27 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
       // messages.
       socket.unref()
       socket.on('error', () => {})
-      socket.on('data', () => socket?.unref())
+      let rest = ''
+      socket.setEncoding('utf8').on('data', (text: string) => {
+        const lines = (rest + text).split('\n')
+        rest = lines.pop() ?? ''
+        for (const line of lines) heard(JSON.parse(line) as Line)
+      })
     }
     socket.write(`${JSON.stringify({ name, ...told })}\n`)
+  }
+  const stores = new Map<string | undefined, NonNullable<Announced['store']>>()
+  const heard = ({ question, service, about }: Line) => {
+    if (question === undefined) return socket?.unref()
+    Promise.resolve(stores.get(service)?.ask(about)).then(
+      (answer) => tell({ question, answer }),
+      (error: unknown) => tell({ question, error: { code: Object(error).code, message: messageOf(error) } })
+    )
+  }
+  const announce = (announcement: Announced) => {
+    const { service, store } = announcement
+    if (store !== undefined) stores.set(service, store)
+    tellWhenOpen({ announcement })
   }
   /** Reports a port that is taken to `dev`, before the program ends: Elysia's adapter for Node drops the error and ends with 0. */
   const tellTaken = ({ code, port: taken }: NodeJS.ErrnoException & Listening) => {
@@ -46,17 +77,45 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
   const tellPort = (port: number | undefined, purpose?: string) => {
     if (port !== undefined) tell({ port, purpose })
   }
+  /** Servers of Node that are about to listen: it is not known yet whether they can. */
+  const opening = new Set<net.Server>()
+  /** Announcements that wait for these servers: a service of an app listens before the app's own port is open. */
+  let waiting: object[] = []
+  const tellWhenOpen = (told: object) => {
+    if (opening.size > 0) waiting.push(told)
+    else tell(told)
+  }
+  const opened = (server: net.Server) => {
+    if (!opening.delete(server) || opening.size > 0) return
+    for (const told of waiting) tell(told)
+    waiting = []
+  }
 
   const { listen } = net.Server.prototype
   net.Server.prototype.listen = function (this: net.Server, ...args: unknown[]) {
-    this.once('listening', () => {
-      // A server that listens again and again must not collect listeners.
-      this.off(errorMonitor, tellTaken)
-      tellPort((Object(this.address()) as Listening).port)
-    })
     // No listener of `error` is used, because with one an error that the program does not handle would be dropped.
-    EventEmitter.prototype.once.call(this, errorMonitor, tellTaken)
-    return Reflect.apply(listen, this, args)
+    const failed = (error: NodeJS.ErrnoException) => {
+      tellTaken(error)
+      end()
+    }
+    const listening = () => {
+      tellPort((Object(this.address()) as Listening).port)
+      end()
+    }
+    // A server that listens again and again must not collect listeners.
+    const end = () => {
+      this.off(errorMonitor, failed).off('listening', listening).off('close', end)
+      opened(this)
+    }
+    opening.add(this)
+    this.once('listening', listening).once('close', end)
+    EventEmitter.prototype.once.call(this, errorMonitor, failed)
+    try {
+      return Reflect.apply(listen, this, args)
+    } catch (error) {
+      end()
+      throw error
+    }
   } as typeof listen
   const { Bun: bun, Deno: deno } = globalThis as {
     Bun?: { serve(...args: unknown[]): Listening }
@@ -81,5 +140,9 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
   Object.defineProperty(globalThis, TELL_PURPOSE, { value: tellPort })
   Object.defineProperty(globalThis, PROCESS_NAME, { value: name })
   if (page !== undefined) Object.defineProperty(globalThis, TRACER, { value: newTracer(page, name) })
-  Object.defineProperty(globalThis, ANNOUNCE, { value: (announcement: object) => tell({ announcement }) })
+  Object.defineProperty(globalThis, ANNOUNCE, { value: announce })
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -3,7 +3,7 @@ import { isBuiltin } from 'node:module'
 import { basename, delimiter, join, relative, resolve } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
-import { Door, NAME, PAGE, SOCKET, type Told } from './door.ts'
+import { type Ask, Door, NAME, PAGE, SOCKET, type Told } from './door.ts'
 import { Downtime } from './downtime.ts'
 import { ownFolder } from './engines/folder.ts'
 import { claimData, type FoundEngine, findEngine, pageUrlOf } from './engines/index.ts'
@@ -113,7 +113,7 @@ export class System {
       )
     }
     if (file !== undefined) this.#watchConfig(file)
-    this.#door = await Door.open((told) => this.#told(told))
+    this.#door = await Door.open((told, ask) => this.#told(told, ask))
     await Promise.all(found.map((engine) => this.#startEngine(engine)))
     if (pagePort !== undefined && !this.#isStopping) await this.#openPage(pagePort)
   }
@@ -247,11 +247,11 @@ export class System {
     }
   }
 
-  #told(told: Told): void {
+  #told(told: Told, ask: Ask): void {
     const { name, announcement } = told
     this.#services.get(name)?.told(told)
     if (announcement === undefined) return
-    this.#page?.add(name, announcement, this.#engineUrls).catch((error: unknown) => {
+    this.#page?.add(name, announcement, this.#engineUrls, ask).catch((error: unknown) => {
       if (!(error instanceof OptionError)) throw error
       this.#lines.say(`${name} is not shown: ${error.message}`)
     })
