@@ -145,6 +145,6 @@ async function publishIn(
     due: given.at?.getTime(),
     delay: given.delay || undefined
   }
-  const [stored] = await storeEvents(transactionOf(transaction), schema, [row], duplicateWindow)
+  const [stored] = await storeEvents(transactionOf(transaction), schema, [row], duplicateWindow, true)
   return { id, position: stored?.position, duplicate: stored?.isDuplicate === true }
 }

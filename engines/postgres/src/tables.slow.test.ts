@@ -242,10 +242,10 @@ describe('the log in PostgreSQL', () => {
     const event = { pattern: 'e', id: 'a', key: 'k', headers: undefined, body: '{}' }
     const due = Date.now() + 600_000
     assert.deepEqual(await tables.store([{ ...event, due }], 1_000), [
-      { position: undefined, isDuplicate: false }
+      { position: undefined, isDuplicate: false, isHeld: false }
     ])
     assert.deepEqual(await tables.store([{ ...event, due: undefined }], 1_000), [
-      { position: undefined, isDuplicate: true }
+      { position: undefined, isDuplicate: true, isHeld: false }
     ])
     const wanted = [{ id, most: 100, back: 100 }]
     const { next, taken } = await tables.turn('p', 60_000, [], [], wanted, true)
@@ -365,6 +365,32 @@ describe('the log in PostgreSQL', () => {
     const again = await transaction(url, postgres({ sql }))
     await again.publish('again')
     assert.equal(await tables.prune(0, 1_000), false)
+  })
+
+  it('lets a client publish while an open transaction publishes one of its keys, and that key in its order', async () => {
+    const { url, sql, query } = await database()
+    const open = await transaction(url, postgres({ sql }))
+    await open.publish('open', 'held')
+    const client = connect({ transport: calls, store: postgres({ sql }), logger })
+    cleanUps.push(() => client.close())
+    const publish = (id: string, key?: string) =>
+      client.publish('e', null, { id, ...(key !== undefined && { key }) })
+    const alone = publish('held 1', 'held')
+    await publish('free 1')
+    const together = [publish('held 2', 'held'), publish('free 2', 'free'), publish('held 3', 'held')]
+    await together[1]
+    const stored = () => query('select id from elysia_microservices.event order by position')
+    assert.deepEqual(idsOf((await stored()) as never), ['free 1', 'free 2'])
+    await open.end('commit')
+    await Promise.all([alone, ...together])
+    assert.deepEqual(idsOf((await stored()) as never), [
+      'open',
+      'free 1',
+      'free 2',
+      'held 1',
+      'held 2',
+      'held 3'
+    ])
   })
 
   it('publishes events whose time has come in the order of their key, though processes look together', async () => {

@@ -36,7 +36,8 @@ export interface Store<Event extends OutgoingEvent> {
   /** The largest event in bytes. */
   readonly maxPayload: number
   /**
-   * Sends an event. The engine answers in the order of sending, by `stored`, `refused` or `missing` of the publisher.
+   * Sends an event. The engine answers in the order of sending, by `stored`, `refused`, `missing` or `held` of
+   * the publisher.
    * If an event with the same id was sent before, the engine must not store it twice. So a store that sends later than
    * it is told to leaves out events that have ended meanwhile (`sentEvent`), and what recognizes a copy is kept as long
    * as one may wait or be under way: a restored connection appends events whose answers are about to arrive.
@@ -64,6 +65,8 @@ export interface PublisherOptions {
    * so no event is sent alone after a restart.
    */
   readonly refusesGaps?: true
+  /** Why the engine holds events, as a sentence. Default: it holds none. */
+  readonly holding?: string
   /** Why the server takes no events at the moment, as a sentence; `undefined`: it takes events, or does not tell. */
   halted?(): string | undefined
 }

@@ -135,6 +135,38 @@ describe('a publisher', () => {
     assert.deepEqual(server.stored, ['e'])
   })
 
+  it('sends others while the engine holds some, and sends those again after a loss', async () => {
+    const server = new Server()
+    const holding = 'somebody holds it'
+    const publisher = new Publisher<OutgoingEvent>({ title: 'NATS', duplicateWindow: 120_000, holding })
+    server.publisher = publisher
+    publisher.attach(server)
+    const hold = () => {
+      for (const { number } of server.sent.splice(0)) publisher.held(number)
+      return turn()
+    }
+    const held = publisher.publish(event('a'))
+    const late = publisher.publish(event('b', { timeout: 20 }))
+    const refused = assert.rejects(late, /somebody holds it/)
+    await hold()
+    await hold()
+    await serve(server, [publisher.publish(event('c'))])
+    assert.deepEqual([server.stored, publisher.isIdle], [['c'], false])
+    await refused
+    server.lose()
+    server.isConnected = true
+    publisher.restored()
+    await serve(server, [held])
+    assert.deepEqual([server.stored, publisher.isIdle], [['c', 'a'], true])
+    // Callers that await nothing are slowed.
+    const many = Array.from({ length: 1_200 }, (_, n) => publisher.publish(event(`m${n}`)))
+    for (let round = 0; round < 10; round++) await hold()
+    const closed = new Error('closed')
+    publisher.close(closed, new Error('unsent'))
+    const reasons = (await Promise.allSettled(many)).map((one) => Object(one).reason.message)
+    assert.deepEqual([reasons.indexOf('unsent') >= 512, reasons.indexOf('unsent') <= 1_024], [true, true])
+  })
+
   it('says that its server is there, and silent, when nobody confirms an event', async () => {
     const { server, publisher } = setting()
     const silent = publisher.publish(event('a', { timeout: 20 }))

@@ -40,9 +40,12 @@ export class Publisher<Event extends OutgoingEvent> {
   #waitingSize = 0
   /** Events that were sent and are not confirmed. */
   #flight = new SlotTable<Entry<Event>>()
-  #flightSize = 0
   /** Events that were refused for now; they are sent again, in order, when no other event is in flight. */
   #refused: Entry<Event>[] = []
+  /** Events that the engine has, and stores when something else has ended there: nothing waits for them. */
+  readonly #held = new Map<number, Entry<Event>>()
+  /** Bytes of the events that were sent and are not confirmed. */
+  #sentSize = 0
   #store: Store<Event> | undefined
   #sequence = 0
   #isEnsuring = false
@@ -63,7 +66,7 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** Whether no event is left to publish. */
   get isIdle(): boolean {
-    return this.#flight.size + this.#waitingCount + this.#refused.length === 0
+    return this.#flight.size + this.#waitingCount + this.#refused.length + this.#held.size === 0
   }
 
   /** Whether there is a connection, even if its server is lost at the moment. */
@@ -80,9 +83,10 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** The connection has its server again: events that were not confirmed are sent again, before all other events. */
   restored(): void {
-    this.#refused = [...this.#flight.all(), ...this.#refused]
+    this.#refused = [...this.#flight.all(), ...this.#held.values(), ...this.#refused]
+    this.#held.clear()
     this.#flight = new SlotTable()
-    this.#flightSize = 0
+    this.#sentSize = 0
     this.#isInDoubt = !this.isIdle && this.#options.refusesGaps !== true
     // The wait for a way over the lost connection may never end.
     this.#isReopening = false
@@ -153,7 +157,7 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #all(): Entry<Event>[] {
-    return [...this.#flight.all(), ...this.#refused, ...this.#waiting].filter(isOpen)
+    return [...this.#flight.all(), ...this.#held.values(), ...this.#refused, ...this.#waiting].filter(isOpen)
   }
 
   #send(): void {
@@ -165,7 +169,12 @@ export class Publisher<Event extends OutgoingEvent> {
     // The end of an event that cannot be sent may replace the list.
     const waiting = this.#waiting
     let sent = 0
-    while (sent < waiting.length && this.#flight.size < most && this.#flightSize < WINDOW_SIZE) {
+    while (
+      sent < waiting.length &&
+      this.#flight.size < most &&
+      this.#held.size < WINDOW &&
+      this.#sentSize < WINDOW_SIZE
+    ) {
       const entry = waiting[sent] as Entry<Event>
       if (entry.isOver) {
         sent++
@@ -199,7 +208,7 @@ export class Publisher<Event extends OutgoingEvent> {
     entry.sentAt = performance.now()
     if (entry.firstSentAt === 0) entry.firstSentAt = entry.sentAt
     this.#flight.put(entry)
-    this.#flightSize += event.size
+    this.#sentSize += event.size
     this.#stopChecking ??= repeat(() => this.#checkSilence(), AGAIN_AFTER / 4)
     try {
       store.append(event, entry.sequence)
@@ -254,7 +263,10 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #sent(number: number): Entry<Event> | undefined {
-    const entry = this.#flight.get(number) ?? this.#refused.find(({ sequence }) => sequence === number)
+    const entry =
+      this.#flight.get(number) ??
+      this.#held.get(number) ??
+      this.#refused.find(({ sequence }) => sequence === number)
     return entry?.isOver === true ? undefined : entry
   }
 
@@ -274,6 +286,15 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#goOn()
   }
 
+  /** The engine has the event, and stores it when something else has ended there, which may take long. */
+  held(number: number): void {
+    const entry = this.#flight.get(number)
+    if (entry === undefined) return
+    this.#flight.delete(entry)
+    this.#held.set(number, entry)
+    this.#goOn()
+  }
+
   /** Sends more events as soon as all answers that have arrived together are read. */
   #goOn(): void {
     if (this.#isGoingOn) return
@@ -289,7 +310,7 @@ export class Publisher<Event extends OutgoingEvent> {
    * @param passes the reason is temporary, so the event is sent again
    */
   refused(number: number, error: NotStoredError | EventRefusedError, passes: boolean): void {
-    const entry = this.#flight.get(number)
+    const entry = this.#flight.get(number) ?? this.#held.get(number)
     if (entry === undefined) return
     this.#land(entry)
     if (passes) return this.#refuse(entry, error)
@@ -386,6 +407,7 @@ export class Publisher<Event extends OutgoingEvent> {
 
   #tooLate(entry: Entry<Event>): Error {
     if (entry.firstSentAt === 0 && this.#lastRefusal !== undefined) return this.#lastRefusal
+    if (this.#held.has(entry.sequence)) return tooLate(entry, this.#options.holding)
     // A server with a full disk does not answer.
     const silent =
       this.#store?.isConnected === true && entry.firstSentAt !== 0
@@ -394,10 +416,10 @@ export class Publisher<Event extends OutgoingEvent> {
     return tooLate(entry, this.#lastRefusal?.message ?? this.#options.halted?.() ?? silent)
   }
 
-  /** Removes the event from the events in flight. @returns whether it was there */
+  /** Removes the event from those that the server has. @returns whether it was there */
   #land(entry: Entry<Event>): boolean {
-    const isThere = this.#flight.delete(entry)
-    if (isThere) this.#flightSize -= entry.event.size
+    const isThere = this.#flight.delete(entry) || this.#held.delete(entry.sequence)
+    if (isThere) this.#sentSize -= entry.event.size
     return isThere
   }
 

@@ -23,6 +23,8 @@ export interface Stored {
   /** `undefined`: it waits for its time. */
   readonly position: string | undefined
   readonly isDuplicate: boolean
+  /** It is not stored, because an open transaction publishes its key. */
+  readonly isHeld: boolean
 }
 
 /** An event as a turn returns it. */
@@ -90,45 +92,59 @@ export interface GroupFigures {
   readonly lag: number
 }
 
-/** Stores events over a connection, which may be the caller's transaction. */
+/**
+ * Stores events over a connection, which may be the caller's transaction.
+ * @param waits for transactions that publish the same keys, until they end
+ */
 export async function storeEvents(
   connection: Connection,
   schema: string,
   events: readonly NewEvent[],
-  duplicateWindow: number
+  duplicateWindow: number,
+  waits: boolean
 ): Promise<Stored[]> {
   const [one] = events
   if (events.length === 1 && one?.due === undefined && one?.delay === undefined)
-    return [await storeOne(connection, schema, one as NewEvent, duplicateWindow)]
+    return [await storeOne(connection, schema, one as NewEvent, duplicateWindow, waits)]
   const rows = await connection.query(
     inSchema(
-      'select place, is_duplicate from "elysia_microservices".store_events($1::text::json, $2::text::integer) order by number',
+      'select place, is_duplicate, is_held from "elysia_microservices".store_events($1::text::json, $2::text::integer, $3::text::boolean) order by number',
       schema
     ),
-    [JSON.stringify(events), String(duplicateWindow)]
+    [JSON.stringify(events), String(duplicateWindow), String(waits)]
   )
-  return rows.map(({ place, is_duplicate }) => ({
+  return rows.map(({ place, is_duplicate, is_held }) => ({
     position: place === null ? undefined : String(place),
-    isDuplicate: is_duplicate === true
+    isDuplicate: is_duplicate === true,
+    isHeld: is_held === true
   }))
 }
+
+const STORE_ONE =
+  '"elysia_microservices".store_event($1::text, $2::text, $3::text, $4::text, $5::text, null, $6::text::integer, true)'
+const STORE_ONE_UNLESS_HELD = `case when pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || $3::text, 0)) then ${STORE_ONE} else 'held' end`
 
 /** Stores an event at once, as most transactions of users do. */
 async function storeOne(
   connection: Connection,
   schema: string,
   { pattern, id, key, headers, body }: NewEvent,
-  duplicateWindow: number
+  duplicateWindow: number,
+  waits: boolean
 ): Promise<Stored> {
-  const [row] = await connection.query(
-    inSchema(
-      'select "elysia_microservices".store_event($1::text, $2::text, $3::text, $4::text, $5::text, null, $6::text::integer, true) as stored',
-      schema
-    ),
-    [pattern, id, key ?? null, headers ?? null, body, String(duplicateWindow)]
-  )
-  const [position, duplicate] = String(row?.['stored']).split('=')
-  return { position: position || undefined, isDuplicate: duplicate !== undefined }
+  const store = waits || key === undefined ? STORE_ONE : STORE_ONE_UNLESS_HELD
+  const [row] = await connection.query(inSchema(`select ${store} as stored`, schema), [
+    pattern,
+    id,
+    key ?? null,
+    headers ?? null,
+    body,
+    String(duplicateWindow)
+  ])
+  const stored = String(row?.['stored'])
+  if (stored === 'held') return { position: undefined, isDuplicate: false, isHeld: true }
+  const [position, duplicate] = stored.split('=')
+  return { position: position || undefined, isDuplicate: duplicate !== undefined, isHeld: false }
 }
 
 /**
@@ -189,8 +205,9 @@ export class Tables {
     return this.database.query(inSchema(text, this.schema), values)
   }
 
-  store(events: readonly NewEvent[], duplicateWindow: number): Promise<Stored[]> {
-    return storeEvents(this.database, this.schema, events, duplicateWindow)
+  /** @param waits see {@link storeEvents} */
+  store(events: readonly NewEvent[], duplicateWindow: number, waits = true): Promise<Stored[]> {
+    return storeEvents(this.database, this.schema, events, duplicateWindow, waits)
   }
 
   async join(

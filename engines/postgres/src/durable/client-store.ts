@@ -25,7 +25,7 @@ export class PostgresClientStore extends PublishingStore<PostgresConnection, Out
   readonly #duplicateWindow: number
 
   constructor(init: ClientStoreInit<PostgresConnection>, duplicateWindow: number) {
-    super(init, { duplicateWindow })
+    super(init, { duplicateWindow, holding: 'a transaction that has published its key has not ended' })
     this.#duplicateWindow = duplicateWindow
   }
 

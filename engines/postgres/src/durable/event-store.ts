@@ -23,6 +23,10 @@ export class EventStore implements Store<OutgoingRow> {
   readonly #duplicateWindow: number
   #waiting: Numbered[] = []
   #isSending = false
+  /** Events whose keys open transactions publish, and later ones of these keys: nothing else waits for them. */
+  #held: Numbered[] = []
+  readonly #heldKeys = new Set<string | undefined>()
+  #isSendingHeld = false
 
   constructor(connection: PostgresConnection, publisher: Publisher<OutgoingRow>, duplicateWindow: number) {
     this.#connection = connection
@@ -42,38 +46,73 @@ export class EventStore implements Store<OutgoingRow> {
   }
 
   async #send(): Promise<void> {
-    while (this.#waiting.length > 0 && this.isConnected) await this.#sendBatch(this.#next())
+    while (this.#waiting.length > 0 && this.isConnected) {
+      const isHeld = ({ event }: Numbered) => event.row.key !== undefined && this.#heldKeys.has(event.row.key)
+      const batch = this.#next(this.#waiting)
+      this.#hold(batch.filter(isHeld))
+      this.#hold(
+        await this.#store(
+          batch.filter((one) => !isHeld(one)),
+          false
+        )
+      )
+    }
     // The publisher appends all events again when the server is back.
     this.#waiting = []
     this.#isSending = false
   }
 
-  #next(): Numbered[] {
+  #hold(events: readonly Numbered[]): void {
+    if (events.length === 0) return
+    this.#held.push(...events)
+    for (const { event, number } of events) {
+      this.#heldKeys.add(event.row.key)
+      this.#publisher.held(number)
+    }
+    if (!this.#isSendingHeld) void this.#sendHeld()
+  }
+
+  async #sendHeld(): Promise<void> {
+    this.#isSendingHeld = true
+    while (this.#held.length > 0 && this.isConnected) {
+      await this.#store(this.#next(this.#held), true)
+      this.#heldKeys.clear()
+      for (const { event } of this.#held) this.#heldKeys.add(event.row.key)
+    }
+    this.#held = []
+    this.#heldKeys.clear()
+    this.#isSendingHeld = false
+  }
+
+  /** Takes the next ones out of those that wait. */
+  #next(waiting: Numbered[]): Numbered[] {
     let size = 0
     let count = 0
-    for (const { event } of this.#waiting) {
+    for (const { event } of waiting) {
       size += event.size
       if (count === MOST_TOGETHER || (count > 0 && size > MOST_BYTES)) break
       count++
     }
-    return this.#waiting
-      .splice(0, count)
-      .filter(({ number }) => this.#publisher.sentEvent(number) !== undefined)
+    return waiting.splice(0, count).filter(({ number }) => this.#publisher.sentEvent(number) !== undefined)
   }
 
-  async #sendBatch(batch: readonly Numbered[]): Promise<void> {
-    if (batch.length === 0) return
+  /** @returns those that are not stored, because others publish their keys */
+  async #store(batch: readonly Numbered[], waits: boolean): Promise<Numbered[]> {
+    if (batch.length === 0) return []
     const { tables, reach } = this.#connection
     try {
       const rows = batch.map(({ event }) => rowOf(event))
-      const stored = await tables.store(rows, this.#duplicateWindow)
-      for (const [at, { position, isDuplicate }] of stored.entries())
-        this.#publisher.stored((batch[at] as Numbered).number, position, isDuplicate)
+      const all = await tables.store(rows, this.#duplicateWindow, waits)
+      for (const [at, { position, isDuplicate, isHeld }] of all.entries())
+        if (!isHeld) this.#publisher.stored((batch[at] as Numbered).number, position, isDuplicate)
+      return batch.filter((_, at) => all[at]?.isHeld === true)
     } catch (error) {
       const refusal = refusalOf(error)
-      if (refusal === undefined) return reach.failed(error)
-      for (const { number } of batch)
-        this.#publisher.refused(number, refusal, refusal instanceof NotStoredError)
+      if (refusal === undefined) reach.failed(error)
+      else
+        for (const { number } of batch)
+          this.#publisher.refused(number, refusal, refusal instanceof NotStoredError)
+      return []
     }
   }
 }

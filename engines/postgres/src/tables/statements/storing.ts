@@ -11,20 +11,28 @@ begin
 end
 $$;
 
--- Stores events in the caller's transaction, in their order.
-create function "elysia_microservices".store_events(events json, duplicate_window integer)
-returns table (number integer, place text, is_duplicate boolean) language plpgsql as $$
+-- Stores events in the caller's transaction, in their order. Transactions that publish the same key wait here for one
+-- another until they end, so that positions of one key are in the order of commits; who does not wait is told which events
+-- are not stored because of that.
+create function "elysia_microservices".store_events(events json, duplicate_window integer, waits boolean)
+returns table (number integer, place text, is_duplicate boolean, is_held boolean) language plpgsql as $$
 #variable_conflict use_column
 declare
   one record;
   stored text;
+  held text[] := '{}';
 begin
-  -- Transactions that publish the same key wait here for one another until they end, so that positions of one key are in
-  -- the order of commits. The locks are taken in one order by all.
-  perform pg_advisory_xact_lock(lock) from (
-    select distinct hashtextextended('elysia_microservices.event ' || key, 0) as lock
-    from json_to_recordset(events) as e (key text) where key is not null order by 1
-  ) as locks;
+  if waits then
+    -- The locks are taken in one order by all.
+    perform pg_advisory_xact_lock(lock) from (
+      select distinct hashtextextended('elysia_microservices.event ' || key, 0) as lock
+      from json_to_recordset(events) as e (key text) where key is not null order by 1
+    ) as locks;
+  else
+    held := array(
+      select key from (select distinct key from json_to_recordset(events) as e (key text) where key is not null offset 0) as k
+        where not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || key, 0)));
+  end if;
   -- The transaction has its number before the first event has its position: see advance().
   perform pg_current_xact_id();
   for one in
@@ -37,6 +45,13 @@ begin
     order by n
   loop
     number := one.n;
+    place := null;
+    is_duplicate := false;
+    is_held := one.key = any (held);
+    if is_held then
+      return next;
+      continue;
+    end if;
     stored := "elysia_microservices".store_event(one.pattern, one.id, one.key, one.headers, one.body, one.due,
       duplicate_window, false);
     place := nullif(split_part(stored, '=', 1), '');
