@@ -41,6 +41,11 @@ import { StreamFrames } from './stream-frames.ts'
 import { Wire } from './wire.ts'
 
 const NO_DATA = new Uint8Array()
+/**
+ * `#`, the data of the keepalive behind SETUP. A server on Nest's wire takes all before it for the length of a packet,
+ * which is no number, and closes the connection at once; otherwise it would wait for that length, and say nothing.
+ */
+const NO_LENGTH_OF_NEST = Uint8Array.of(0x23)
 
 /** One connection of a client. Calls may be made before the connection is open. */
 export class ClientConnection implements ClientProtocol, FrameHandler, ConnectionRole {
@@ -391,7 +396,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
     if (lease && this.#streams.responder !== undefined) writeLease(bytes, MAX_UINT31, MAX_UINT31)
     // The answer proves that somebody reads the connection, also while all calls of the client take long.
-    if (this.#answers !== undefined) writeKeepalive(bytes, true, 0, NO_DATA)
+    if (this.#answers !== undefined) writeKeepalive(bytes, true, 0, NO_LENGTH_OF_NEST)
     bytes.bytes(early)
   }
 }

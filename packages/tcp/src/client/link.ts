@@ -7,7 +7,7 @@ import type { ClientProtocol, Credentials, ProtocolConnection } from '@elysia-mi
 import { cannotConnect, NEST_HINT, reasonOf } from '@elysia-microservices/rsocket'
 import type { Link, LinkParts } from '@elysia-microservices/rsocket/pool'
 import { NOBODY, Session, type SessionOptions, type Socket } from '@elysia-microservices/rsocket/session'
-import { type Logger, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { type Logger, UnauthenticatedError, unlessAborted } from '@elysia-microservices/transport/kit'
 import type { CheckedClientOptions } from '../options/client-options.ts'
 import { clientTls } from '../options/security-options.ts'
 import { nameOfPlace } from '../options/shared-options.ts'
@@ -17,6 +17,9 @@ import { FirstChunk } from './first-chunk.ts'
 /** Bounds of the pauses between attempts to resume, in milliseconds. A pause doubles with each attempt. */
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
+
+/** Codes of a connection that the other side has closed while there was more to read or to write. */
+const RESET: readonly (string | undefined)[] = ['ECONNRESET', 'EPIPE']
 
 /** Connects a client's protocol with its socket. If the connection is resumed, its sockets follow one another. */
 export class TcpLink implements Link {
@@ -135,7 +138,7 @@ export class TcpLink implements Link {
       // cancellation) need additional room, because otherwise this end would cut its own busy connection.
       maxUnsent: 2 * sendBuffer,
       protocol: () => first,
-      closed: (_session, _protocol, error) => this.#lost(error ?? this.#unanswered(first))
+      closed: (_session, _protocol, error) => this.#lost(this.#unanswered(first, error) ?? error)
     }
     const session: Session = new Session(socket, options, first)
     if (first instanceof FirstChunk) first.output = session
@@ -145,11 +148,15 @@ export class TcpLink implements Link {
     return session
   }
 
-  /** The error of a server that has closed a connection without a word; `undefined` if it has sent something. */
-  #unanswered(first: ProtocolConnection): Error | undefined {
+  /**
+   * The error of a server that has closed a connection without a word, or has reset it because more came behind;
+   * `undefined` if it has sent something, or the connection has ended for another reason.
+   */
+  #unanswered(first: ProtocolConnection, error: Error | undefined): Error | undefined {
     if (this.#isEnding || this.#options.protocol === 'nest') return undefined
+    if (error !== undefined && !RESET.includes((error as NodeJS.ErrnoException).code)) return undefined
     if (!(first instanceof FirstChunk) || first.hasReceived) return undefined
-    return new Error(`the server closed the connection before it answered; ${NEST_HINT}`)
+    return new Error(`the server closed the connection before it answered; ${NEST_HINT}`, { cause: error })
   }
 
   /** The socket is lost: resumes the connection, or ends it. */
@@ -196,12 +203,4 @@ export class TcpLink implements Link {
     this.#over(reason)
     this.protocol.close(reason)
   }
-}
-
-/** Resolves with the result of a user's function; rejects at once if the attempt is cancelled. */
-function unlessAborted<Value>(given: Value | Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  return Promise.race([given, aborted])
 }
