@@ -4,6 +4,7 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Driver } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { EventFile } from './event-file.ts'
+import { openFailure } from './failures.ts'
 import { IN_MEMORY, openFile } from './open-file.ts'
 
 interface Shared {
@@ -84,7 +85,12 @@ export class Files {
   async #open(path: string): Promise<EventFile> {
     const database = await openFile(this.#driver, path)
     const { clock, file: name } = this.#options
-    return new EventFile({ database, name, keeping: this.#options, clock })
+    try {
+      return new EventFile({ database, name, keeping: this.#options, clock })
+    } catch (error) {
+      database.close()
+      throw openFailure(path, error)
+    }
   }
 }
 

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { drivers } from '../testing/open-log.ts'
+import { EventLog } from '../log/event-log.ts'
+import { sqliteOptions } from '../options/options.ts'
+import { drivers, newEvent } from '../testing/open-log.ts'
+import { Files } from './files.ts'
 import { openFile } from './open-file.ts'
 import { noSqlite, runtimeDriver } from './runtime.ts'
 
@@ -57,12 +60,65 @@ describe('a file', () => {
     )
   })
 
-  it('that cannot be opened says why', async () => {
-    await assert.rejects(openFile(runtimeDriver, folder), {
-      name: 'ConnectionError',
-      message: /SQLite cannot open '.*': unable to open database file/
+  for (const [name, driver] of Object.entries(drivers)) {
+    it(`that is damaged says so, wherever that is, by ${name}`, async () => {
+      const sound = path.join(folder, `sound-${name.slice(0, 3)}.db`)
+      const database = await openFile(driver, sound)
+      const log = new EventLog(database, { maxAge: 0, maxBytes: 0, duplicateWindow: 1_000 })
+      log.append(
+        Array.from({ length: 40 }, () => newEvent({ body: 'x'.repeat(1_000) })),
+        Date.now()
+      )
+      database.close()
+      const bytes = readFileSync(sound)
+      const page = Buffer.alloc(4_096, 0xa5)
+      const damaged = (at: number) => Buffer.concat([bytes.subarray(0, at), page, bytes.subarray(at + 4_096)])
+      const file = path.join(folder, `damaged-${name.slice(0, 3)}.db`)
+      const opened = () => new Files(driver, sqliteOptions(file, {})).use()
+      for (const content of [
+        bytes.subarray(0, 600),
+        bytes.subarray(0, 8_192),
+        damaged(100),
+        damaged(4_096)
+      ]) {
+        writeFileSync(file, content)
+        await assert.rejects(opened, {
+          name: 'OptionError',
+          message: /damaged-.*\.db' is damaged \(.*\): restore it from a backup, or move it and/
+        })
+      }
+      for (const content of [bytes.subarray(0, 10), damaged(0)]) {
+        writeFileSync(file, content)
+        await assert.rejects(opened, { name: 'OptionError', message: /is no SQLite file/ })
+      }
+      // Nothing of it stays in use.
+      writeFileSync(file, bytes)
+      await (await opened()).close()
     })
-  })
+
+    it(`that is a folder cannot be opened, by ${name}`, async () => {
+      await assert.rejects(openFile(driver, folder), {
+        name: 'ConnectionError',
+        message: /SQLite cannot open '.*': unable to open database file; it must be the name of a file/
+      })
+    })
+  }
+
+  for (const [code, name, message] of [
+    [8, 'OptionError', /cannot be written by this process \(because\): allow it to write/],
+    [1_032, 'OptionError', /cannot be written by this process/],
+    [13, 'ConnectionError', /SQLite cannot open '.*': because; make room on its disk/],
+    [778, 'ConnectionError', /SQLite cannot open '.*': because; check that this process may write it/],
+    [1, 'ConnectionError', /SQLite cannot open '.*': because$/]
+  ] as const)
+    it(`that cannot be used for the reason ${code} of SQLite says what to do, whatever the runtime is`, async () => {
+      for (const field of ['errno', 'errcode']) {
+        const driver = () => {
+          throw Object.assign(new Error('because'), { [field]: code })
+        }
+        await assert.rejects(openFile(driver, path.join(folder, 'any.db')), { name, message })
+      }
+    })
 
   it('has one owner: another process is told, and gets it when the owner was killed', async () => {
     const file = path.join(folder, 'owned.db')

@@ -1,9 +1,10 @@
 /** Opens a file for this process alone. */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConnectionError, OptionError } from '@elysia-microservices/transport/kit'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Database, Driver } from '../driver.ts'
 import { migrate } from '../log/schema.ts'
+import { isLocked, openFailure } from './failures.ts'
 
 /** Milliseconds for which another process may still have the file: one that is being replaced ends soon. */
 const PATIENCE = 3_000
@@ -17,6 +18,7 @@ export const IN_MEMORY = ':memory:'
  * with the process, however that ends.
  * @param patience milliseconds for which another process may still have it
  * @throws {OptionError} the file cannot be used
+ * @throws {ConnectionError} the file cannot be opened at the moment
  */
 export async function openFile(driver: Driver, file: string, patience = PATIENCE): Promise<Database> {
   const end = Date.now() + patience
@@ -24,8 +26,7 @@ export async function openFile(driver: Driver, file: string, patience = PATIENCE
     try {
       return openNow(driver, file)
     } catch (error) {
-      if (error instanceof OptionError) throw error
-      if (!isLocked(error)) throw unusable(file, error)
+      if (!isLocked(error)) throw openFailure(file, error)
       if (Date.now() > end) throw ownedElsewhere(file)
       await new Promise((resolve) => setTimeout(resolve, PAUSE))
     }
@@ -46,17 +47,6 @@ function openNow(driver: Driver, file: string): Database {
     database.close()
     throw error
   }
-}
-
-function isLocked(error: unknown): boolean {
-  return error instanceof Error && /\b(?:locked|busy)\b/i.test(error.message)
-}
-
-function unusable(file: string, cause: unknown): Error {
-  const { message } = cause as Error
-  return /not a database/i.test(message)
-    ? new OptionError('file', `'${file}' is no SQLite file: give sqlite() another name`, cause as Error)
-    : new ConnectionError(`SQLite cannot open '${file}': ${message}`, false, cause as Error)
 }
 
 function ownedElsewhere(file: string): OptionError {
