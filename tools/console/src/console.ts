@@ -1,5 +1,6 @@
 /** `consolePage()`: an Elysia plugin that serves a page about services. */
 import {
+  checkNames,
   consoleLogger,
   type Logger,
   loggerOf,
@@ -51,6 +52,20 @@ export interface ConsoleOptions extends AccessOptions {
   readonly logger?: Logger | undefined
 }
 
+/** The names of all options; the compiler reports one that is missing. */
+const NAMES: { readonly [Name in keyof Required<ConsoleOptions>]: true } = {
+  services: true,
+  path: true,
+  try: true,
+  interval: true,
+  watchUntil: true,
+  programs: true,
+  history: true,
+  logger: true,
+  allow: true,
+  hosts: true
+}
+
 /** The fields of an Elysia handler's context that are used here. */
 interface Context {
   readonly request: Request
@@ -92,6 +107,7 @@ const HEADERS = {
  * ```
  */
 export function consolePage(options: ConsoleOptions): Elysia {
+  checkNames('options', options, Object.keys(NAMES))
   const {
     services,
     path = '/console',

@@ -55,6 +55,7 @@ import {
   timeoutOf,
   tracedSent,
   type WaitingEvent,
+  waitingOptions,
   wrapCaller,
   wrapPublish
 } from '@elysia-microservices/transport/kit'
@@ -355,7 +356,7 @@ class TransportClient extends Calls implements UntypedStoringClient {
   }
 
   waiting(options?: ListWaitingOptions): AsyncIterable<WaitingEvent> {
-    return this.#future.list(options)
+    return this.#future.list(waitingOptions(options))
   }
 
   async schedule(id: string, pattern: Pattern, data: unknown, every: Recurrence): Promise<Date | undefined> {

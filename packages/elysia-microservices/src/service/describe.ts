@@ -4,11 +4,14 @@ import {
   describeRoute,
   figureSources,
   type IncomingMessage,
+  mustBeBoolean,
   OptionError,
+  type OptionTable,
   PatternNotFoundError,
   type ReceivedMessage,
   type Route,
-  readFigures
+  readFigures,
+  readTable
 } from '@elysia-microservices/transport/kit'
 import type {
   DescribeOptions,
@@ -33,14 +36,20 @@ export interface ServiceIdentity {
   readonly instance: string
 }
 
-/** Describes a service. */
+const DESCRIBE_OPTIONS = {
+  figures: { check: mustBeBoolean },
+  callers: { check: mustBeBoolean }
+} as const satisfies OptionTable<DescribeOptions>
+
+/** Describes a service. @throws {OptionError} an option is invalid */
 export function describeService(
   core: ServiceCore,
   runner: ServiceRunner,
   { name, version, instance }: ServiceIdentity,
-  { figures: withFigures, callers: withCallers }: DescribeOptions = {},
+  given: DescribeOptions = {},
   ledger?: Ledger
 ): ServiceDescription {
+  const { figures: withFigures, callers: withCallers } = readTable('options', given, DESCRIBE_OPTIONS)
   const figures = withFigures === true ? core.figures() : undefined
   return {
     ...(name !== undefined && { name }),

@@ -124,7 +124,7 @@ describe('an event that recurs', () => {
     await clock.advance(5 * HOUR)
     assert.deepEqual([seen, await waiting()], [[], []])
     await assert.rejects(client.schedule('by the hour', 'report', 1, HOURLY), /id must be/)
-    await assert.rejects(client.schedule('hourly', 'report', 1, { cron: '' }), /every must be/)
+    await assert.rejects(client.schedule('hourly', 'report', 1, { cron: '' }), /every\.cron must be/)
   })
 
   it('needs a rule that can be read, a pattern for one event, and a store that knows the future', async () => {
@@ -147,7 +147,7 @@ describe('an event that recurs', () => {
     })
     assert.throws(
       () => microservice().event('report', () => {}, { durable: { every: { cron: '' } } }),
-      /options\.durable\.every must be/
+      /options\.durable\.every\.cron must be a cron expression/
     )
   })
 })

@@ -4,6 +4,7 @@
  */
 import {
   type Dispatcher,
+  describe,
   endedWithin,
   type HandlerFigures,
   type Logger,
@@ -23,7 +24,7 @@ import { checkMacros, type Macro, readOptions } from '../hooks/macro.ts'
 import type { Plan } from '../hooks/pipeline.ts'
 import { Surroundings, shareStore } from '../hooks/surroundings.ts'
 import { termsOf } from '../hooks/terms.ts'
-import { type HandlerPattern, type Patterns, patternList } from '../router/handler-pattern.ts'
+import { type HandlerPattern, type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
 import { prefixPattern } from '../router/prefix.ts'
 import {
   asStandalone,
@@ -202,8 +203,14 @@ export class ServiceCore implements Holder {
    * @throws {OptionError} the handler, a pattern, a schema or an option is invalid
    */
   add(kind: 'message' | 'event', patterns: Patterns, handler: unknown, options: HandlerOptions = {}): void {
-    if (typeof handler !== 'function') throw OptionError.expected('handler', 'a function', handler)
     const list = patternList(patterns)
+    if (typeof handler !== 'function') {
+      const routes = list.map((pattern) => parsePattern(pattern).route).join("', '")
+      throw new OptionError(
+        'handler',
+        `The handler of '${routes}' must be a function, but is ${describe(handler)}`
+      )
+    }
     const { durable: given, timeout, idempotent, ...others } = options
     const durable = durableOf(kind, given)
     const terms = termsOf(kind, { timeout, idempotent })

@@ -1,6 +1,9 @@
 /** A group of durable handlers as operators use it: `client.group('billing')`. */
 import { OptionError } from '../errors/index.ts'
+import { mustBeAtLeast, type OptionTable, readTable } from '../options.ts'
+import { type Pattern, routeOf } from '../pattern.ts'
 import type { BacklogEvent, ListBacklogOptions } from './backlog.ts'
+import type { ListWaitingOptions } from './future.ts'
 import { checkGroup, groupNamed } from './options.ts'
 import type { DeadLetters, DurableCaller } from './published.ts'
 
@@ -32,6 +35,30 @@ export interface DurableGroup {
   resume(): Promise<void>
 }
 
+const LIST_OPTIONS = {
+  limit: { check: mustBeAtLeast(0) }
+} as const satisfies OptionTable<ListBacklogOptions>
+
+const WAITING_OPTIONS = {
+  ...LIST_OPTIONS,
+  pattern: { check: (_path, pattern) => void routeOf(pattern as Pattern) }
+} as const satisfies OptionTable<ListWaitingOptions>
+
+/** Checks the options of `waiting()`. @throws {OptionError} an option is invalid */
+export function waitingOptions(given: ListWaitingOptions | undefined): ListWaitingOptions {
+  return readTable('options', given, WAITING_OPTIONS)
+}
+
+/** Dead letters whose options of lists are checked, in whatever store they are. */
+function checkedLetters(letters: DeadLetters): DeadLetters {
+  return {
+    list: (options) => letters.list(readTable('options', options as ListBacklogOptions, LIST_OPTIONS)),
+    get: (position) => letters.get(position),
+    redrive: (position) => letters.redrive(position),
+    discard: (position) => letters.discard(position)
+  }
+}
+
 /** Names the transports that store events, for error messages. This package does not know which transports do. */
 const STORING = 'a transport that stores events: docs/durable-events.md lists both'
 
@@ -54,7 +81,7 @@ export function durableGroup(store: DurableCaller, given: string): DurableGroup 
   return {
     name,
     get deadLetters() {
-      return store.deadLetters(name)
+      return checkedLetters(store.deadLetters(name))
     },
     async lag() {
       if (store.lag !== undefined) return await store.lag(name)
@@ -63,7 +90,7 @@ export function durableGroup(store: DurableCaller, given: string): DurableGroup 
         `This store cannot count for a client what waits for '${name}'; the figures of a process of the group say it: service.stats(), the console`
       )
     },
-    backlog: (options) => store.backlog(name, options),
+    backlog: (options) => store.backlog(name, readTable('options', options, LIST_OPTIONS)),
     pause: () => store.pauseGroup(name, true),
     resume: () => store.pauseGroup(name, false)
   }

@@ -1,6 +1,7 @@
 /** Options of a handler of durable events. They are the same for every engine. */
 import { OptionError } from '../errors/index.ts'
 import {
+  checkNames,
   LONGEST_TIME,
   mustBe,
   mustBeAtLeast,
@@ -140,20 +141,28 @@ export function checkGroup(path: string, group: unknown): asserts group is strin
     )
 }
 
+const isText = (value: unknown) => typeof value === 'string' && value !== ''
+
+const RECURRENCE_OPTIONS = {
+  cron: { check: mustBe("a cron expression, such as '0 6 * * *'", isText), isNeeded: true },
+  timeZone: { check: mustBe("a time zone, such as 'Europe/Berlin'", isText) }
+} as const satisfies OptionTable<Recurrence>
+
 /** Checks the form of a rule; whether it is a cron expression is known when the service starts. */
 export function checkRecurrence(path: string, given: unknown): void {
-  const { cron, timeZone, ...others } = Object(given) as Partial<Recurrence>
-  const isText = (value: unknown) => typeof value === 'string' && value !== ''
-  if (!isText(cron) || !(timeZone === undefined || isText(timeZone)) || Object.keys(others).length > 0)
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw OptionError.expected(path, "{ cron: '0 6 * * *', timeZone: 'Europe/Berlin' }", given)
+  readTable(path, given as Recurrence, RECURRENCE_OPTIONS)
 }
 
 function checkStart(path: string, start: unknown): void {
   if (start === 'new' || start === 'all') return
-  const { since, after, ...others } = Object(start) as { since?: unknown; after?: unknown }
+  if (typeof start === 'object' && start !== null && !Array.isArray(start))
+    checkNames(path, start, ['since', 'after'])
+  const { since, after } = Object(start) as { since?: unknown; after?: unknown }
   const isSince = since instanceof Date && !Number.isNaN(since.getTime()) && after === undefined
   const isAfter = typeof after === 'string' && after !== '' && since === undefined
-  if (typeof start !== 'object' || Object.keys(others).length > 0 || !(isSince || isAfter))
+  if (typeof start !== 'object' || !(isSince || isAfter))
     throw OptionError.expected(path, "'new', 'all', { since: Date } or { after: position }", start)
 }
 

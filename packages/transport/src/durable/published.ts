@@ -64,7 +64,7 @@ export interface DeadLetter {
 /** Which dead letters are listed. */
 export interface ListDeadLettersOptions {
   /** Most dead letters that are listed. Default: all. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 /** The dead letters of one group. */
