@@ -116,6 +116,11 @@ export interface Carrier {
 /** Gets the events of a connection. */
 export interface CarrierListener {
   /**
+   * Aborts when nobody wants the connection any more. An attempt to connect that is under way, the first one or a later
+   * one, then ends at once, with its sockets; a connection that stands stays until it is closed. Default: never.
+   */
+  readonly signal?: AbortSignal
+  /**
    * The server is lost; the carrier tries to reach this server or another one.
    * @param why the reason, if a user can change it
    */

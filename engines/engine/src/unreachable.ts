@@ -14,8 +14,13 @@ export function unreachable(
   cause: Error & { readonly code?: unknown },
   advice: string
 ): ConnectionError {
-  const why = cause.message || String(cause.code ?? cause.name)
+  const why = (cause.message || String(cause.code ?? cause.name)).replace(/\.$/, '')
   return new ConnectionError(`Cannot reach ${title} at ${where}: ${why}; ${advice}`, false, cause)
+}
+
+/** The reason for which a server cannot be reached that accepts connections, or whose network does not, and says nothing. */
+export function unanswered(within: number): Error {
+  return new Error(`it has not answered within ${within} ms`)
 }
 
 /** The text for errors and the log about a server that takes no messages. */

@@ -212,12 +212,14 @@ export interface Driver {
   /**
    * Connects once.
    * @param closed is called when the connection has ended, for whatever reason
+   * @param signal ends the attempt, with its socket; a connection that stands stays
    * @throws the broker cannot be reached, or does not accept the credentials (`UNAUTHENTICATED`)
    */
   connect(
     broker: Broker,
     options: CheckedOptions,
     clientId: string,
-    closed: () => void
+    closed: () => void,
+    signal?: AbortSignal
   ): Promise<DriverConnection>
 }

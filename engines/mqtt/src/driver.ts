@@ -17,6 +17,8 @@ export interface Packet {
 
 /** Gets what happens to a connection. */
 export interface DriverListener {
+  /** Ends an attempt to connect, with its socket; a connection that stands stays. Default: never. */
+  readonly signal?: AbortSignal | undefined
   message(topic: string, bytes: Buffer, packet: ReceivedPacket): void
   /**
    * The connection has ended, unless `end` was called.

@@ -32,6 +32,8 @@ export interface DriverSubscription {
 
 /** Gets what happens to a connection. */
 export interface DriverListener {
+  /** Ends an attempt to connect, with its socket; a connection that stands stays. Default: never. */
+  readonly signal?: AbortSignal | undefined
   lost(): void
   /** There is a server again, and all subscriptions are restored. */
   restored(): void

@@ -142,6 +142,8 @@ export interface DriverChannel {
 
 /** Gets what happens to a connection. */
 export interface DriverListener {
+  /** Ends an attempt to connect, with its socket; a connection that stands stays. Default: never. */
+  readonly signal?: AbortSignal | undefined
   /** The connection has ended, unless `close` was called; its channels were closed before. */
   lost(): void
   /** The server takes no messages at the moment, for this reason; `undefined`: it takes messages again. */

@@ -12,6 +12,8 @@ import type { CheckedOptions } from './options/options.ts'
 
 /** Gets what happens to a connection. */
 export interface DriverListener {
+  /** Ends an attempt to connect, with its socket; a connection that stands stays. Default: never. */
+  readonly signal?: AbortSignal | undefined
   lost(): void
   /** There is a server again, and all subscriptions are restored. */
   restored(): void

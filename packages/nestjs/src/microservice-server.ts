@@ -91,6 +91,8 @@ export class MicroserviceServer
   readonly #log: ReturnType<typeof loggerOf>
   readonly #noStartHook = this.onProcessingStartHook
   #starting: Promise<void> | undefined
+  /** Aborts when the server is closed. */
+  #leaving = new AbortController()
   #isListening = false
   #closing: Promise<void> | undefined
 
@@ -122,6 +124,7 @@ export class MicroserviceServer
   /** Starts to listen, and then calls back; if it cannot listen, with a `ListenError`. Called by Nest. */
   listen(callback: (error?: unknown) => void): void {
     this.#closing = undefined
+    this.#leaving = new AbortController()
     const dispatcher: Dispatcher = {
       routes: () => [...this.#routes(), ...(this.#description?.routes ?? [])],
       request: (message) =>
@@ -206,6 +209,7 @@ export class MicroserviceServer
   }
 
   async #stop(): Promise<void> {
+    this.#leaving.abort()
     const started = await this.#starting?.then(
       () => true,
       () => false
@@ -226,7 +230,7 @@ export class MicroserviceServer
       const dispatchers = new Dispatchers(handlers, this.#settings)
       this.#dispatchers = dispatchers
       for (const [server, dispatcher] of dispatchers.of(this.#servers)) {
-        await server.start(wrapDispatcher(dispatcher, tracedReceived([])))
+        await server.start(wrapDispatcher(dispatcher, tracedReceived([])), this.#leaving.signal)
         started.push(server)
       }
       await dispatchers.started()

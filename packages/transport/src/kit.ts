@@ -83,7 +83,7 @@ export { type DeliveredEvent, dateOf, deliveryOf } from './durable/delivery.ts'
 export { directedHeaders, GROUPS, GROUPS_HEADER, isForOthers } from './durable/directed.ts'
 export { Dispatchers, type DispatchSettings } from './durable/dispatchers.ts'
 export { dueOf, hasTime, noFuture } from './durable/future.ts'
-export { durableGroup, storesNothing } from './durable/group.ts'
+export { durableGroup, storesNothing, waitingOptions } from './durable/group.ts'
 export {
   checkGroup,
   checkRecurrence,
@@ -203,6 +203,7 @@ export {
   whenSettled
 } from './stream.ts'
 export { type ClientContext, type ServerContext, type Sharing, STORES_EVERYTHING } from './transport.ts'
+export { paused, unlessAborted } from './unless-aborted.ts'
 export { ValueQueue } from './value-queue.ts'
 export { bySpecificity, hasWildcards, routeMatches, SEGMENTS, type Wildcards } from './wildcards.ts'
 export { errorToText, fieldsOfError, INTERNAL_ERROR_TEXT, readErrorText } from './wire-error.ts'

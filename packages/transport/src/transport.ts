@@ -215,10 +215,12 @@ export interface ServerTransport {
   readonly address?: Address | undefined
   /**
    * Starts to take messages. Can be called again after `stop`.
+   * @param signal aborts when the start is not wanted any more: a server that is connecting to an engine then rejects at
+   * once
    * @throws {ListenError} the server cannot listen
    * @throws {ConnectionError} the engine cannot be reached
    */
-  start(dispatcher: Dispatcher): Promise<void>
+  start(dispatcher: Dispatcher, signal?: AbortSignal): Promise<void>
   /** Takes no new messages, waits for messages in flight, then closes. Resolves when everything is closed. */
   stop(options?: StopOptions): Promise<void>
   /** Returns current figures of the server. They cost nothing until `stats` is called. */

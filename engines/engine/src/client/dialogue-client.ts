@@ -20,6 +20,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
 import type { ClientStore, ClientStoreInit } from '../durable/client-store.ts'
+import { opened } from '../opened.ts'
 import { haltedBy } from '../unreachable.ts'
 import { CallWriter, type OutgoingCall } from './outgoing-call.ts'
 import { Requester } from './requester.ts'
@@ -63,6 +64,8 @@ export class DialogueClient<Connection extends Carrier>
   #halted: string | undefined
   #connected: Connected<Connection> | undefined
   #connecting: Promise<void> | undefined
+  /** Aborts when the client is closed. */
+  readonly #closing = new AbortController()
 
   constructor({ engine, context, store, now }: DialogueClientInit<Connection>) {
     super((call) => this.#calls.start(call), context.timeout)
@@ -127,6 +130,7 @@ export class DialogueClient<Connection extends Carrier>
 
   async close(): Promise<void> {
     if (this.#calls.isClosed) return
+    this.#closing.abort(ConnectionError.closed())
     this.durable?.close(ConnectionError.closed(true), ConnectionError.closed())
     const end = () => {
       this.#calls.close((mayHaveRun) => ConnectionError.closed(mayHaveRun), true)
@@ -172,7 +176,10 @@ export class DialogueClient<Connection extends Carrier>
     this.#notices.status = 'connecting'
     let connected: Connected<Connection>
     try {
-      const connection: Connection = await engine.open(this.#listener(() => connected))
+      const connection: Connection = await opened(
+        engine,
+        this.#listener(() => connected)
+      )
       const requester = new Requester(engine, connection, this.#context, this.#calls, this.#table, this.#now)
       connected = { connection, requester }
       await requester.listen()
@@ -203,6 +210,7 @@ export class DialogueClient<Connection extends Carrier>
     const { title } = this.#engine
     const isCurrent = () => ours() !== undefined && this.#connected === ours() && !this.#calls.isClosed
     return {
+      signal: this.#closing.signal,
       lost: (why) => {
         if (!isCurrent()) return
         if (why !== undefined)

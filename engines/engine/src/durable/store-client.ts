@@ -14,6 +14,7 @@ import {
   type StoreClient
 } from '@elysia-microservices/transport/kit'
 import type { CarrierListener } from '../carrier.ts'
+import { opened } from '../opened.ts'
 import { haltedBy } from '../unreachable.ts'
 import type { ClientStore, ClientStoreInit } from './client-store.ts'
 import type { StoreConnection, StoreEngine } from './store-engine.ts'
@@ -29,7 +30,7 @@ export class ConnectedStoreClient<Connection extends StoreConnection> implements
   #connecting: Promise<void> | undefined
   /** Why the server takes no events at the moment; `undefined`: it takes events. */
   #halted: string | undefined
-  #isClosed = false
+  readonly #closing = new AbortController()
 
   constructor(
     engine: StoreEngine<Connection>,
@@ -92,11 +93,15 @@ export class ConnectedStoreClient<Connection extends StoreConnection> implements
 
   async close(): Promise<void> {
     if (this.#isClosed) return
-    this.#isClosed = true
+    this.#closing.abort(ConnectionError.closed())
     this.#durable.close(ConnectionError.closed(true), ConnectionError.closed())
     this.#notices.status = 'closed'
     await this.#connecting?.catch(() => {})
     await this.#connection?.close()
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted
   }
 
   async #opened(): Promise<Connection> {
@@ -108,18 +113,18 @@ export class ConnectedStoreClient<Connection extends StoreConnection> implements
   async #open(): Promise<void> {
     const { where } = this.#engine
     this.#notices.status = 'connecting'
-    let opened: Connection | undefined
+    let open: Connection | undefined
     let ended: ConnectionError | undefined
     try {
-      const connection = await this.#engine.open(
+      open = await opened(
+        this.#engine,
         this.#listener(
-          () => opened,
+          () => open,
           (error) => {
             ended = error
           }
         )
       )
-      opened = connection
       if (ended !== undefined) throw ended
     } catch (error) {
       if (!this.#isClosed) this.#notices.status = 'disconnected'
@@ -127,12 +132,12 @@ export class ConnectedStoreClient<Connection extends StoreConnection> implements
       throw error
     }
     if (this.#isClosed) {
-      await opened.close()
+      await open.close()
       throw ConnectionError.closed()
     }
-    this.#connection = opened
-    this.#durable.attach(opened)
-    this.#ready(opened)
+    this.#connection = open
+    this.#durable.attach(open)
+    this.#ready(open)
   }
 
   #ready({ server }: Connection): void {
@@ -149,6 +154,7 @@ export class ConnectedStoreClient<Connection extends StoreConnection> implements
       return this.#isClosed || this.#connection !== connection ? undefined : connection
     }
     return {
+      signal: this.#closing.signal,
       lost: (why) => {
         const connection = current()
         if (connection === undefined) return

@@ -3,6 +3,7 @@ import {
   backoffDelay,
   type Dispatcher,
   endedWithin,
+  paused,
   quietLog,
   type ServerContext,
   type ServerTransport,
@@ -10,6 +11,7 @@ import {
   type TransportStats
 } from '@elysia-microservices/transport/kit'
 import type { CarrierListener } from '../carrier.ts'
+import { opened, Wanted } from '../opened.ts'
 import { DurableServer } from './durable-server.ts'
 import type { StoreConnection, StoreEngine } from './store-engine.ts'
 import type { StoreParts } from './store-parts.ts'
@@ -29,6 +31,7 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
   #connection: Connection | undefined
   /** Why there is no connection to a server, as text; `undefined` while there is one. */
   #lost: string | undefined
+  #wanted = new Wanted()
 
   constructor(parts: StoreParts<Connection>, context: ServerContext) {
     this.name = parts.name
@@ -39,7 +42,7 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     if (parts.sharing !== undefined) this.sharing = parts.sharing
   }
 
-  async start(dispatcher: Dispatcher): Promise<void> {
+  async start(dispatcher: Dispatcher, signal?: AbortSignal): Promise<void> {
     // A service without durable handlers costs the store nothing.
     if (dispatcher.routes().length === 0) return
     const { serverStore } = this.#parts
@@ -51,8 +54,9 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
       context,
       context.group ?? context.name
     )
+    this.#wanted = new Wanted(signal)
     try {
-      this.#connection = await this.#open(durable)
+      this.#connection = await this.#open(durable, this.#wanted.signal)
     } catch (error) {
       // A handler may already be running, and may wait for something that comes only after the start.
       await endedWithin(durable.stop())
@@ -68,9 +72,10 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     const durable = this.#durable
     this.#durable = undefined
     this.#lost = undefined
-    if (durable === undefined) return
+    if (durable === undefined) return this.#wanted.end()
     await endedWithin(durable.stop(), drain)
     durable.cut()
+    this.#wanted.end()
     const connection = this.#connection
     this.#connection = undefined
     await connection?.close()
@@ -89,18 +94,20 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     }
   }
 
-  async #open(durable: DurableServer<Connection>): Promise<Connection> {
+  async #open(durable: DurableServer<Connection>, signal: AbortSignal): Promise<Connection> {
     const engine = this.#engine
     // The server may be lost again before the connection is ready.
-    let opened: Connection | undefined
-    const connection = await engine.open(
+    let open: Connection | undefined
+    const connection = await opened(
+      engine,
       this.#listener(
         durable,
-        () => opened?.server ?? engine.where,
-        (error) => void this.#openAgain(durable, error)
+        signal,
+        () => open?.server ?? engine.where,
+        (error) => void this.#openAgain(durable, signal, error)
       )
     )
-    opened = connection
+    open = connection
     try {
       await durable.start(connection)
       return connection
@@ -112,12 +119,14 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
 
   #listener(
     durable: DurableServer<Connection>,
+    signal: AbortSignal,
     server: () => string,
     ended: CarrierListener['ended']
   ): CarrierListener {
     const { title } = this.#engine
     const { logger } = this.#context
     return {
+      signal,
       lost: (why) => {
         this.#lost = `The ${title} server ${server()} is lost`
         if (why !== undefined) this.#lost += `: ${why}`
@@ -148,7 +157,11 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
   }
 
   /** Connects again, because the driver has given up. */
-  async #openAgain(durable: DurableServer<Connection>, error: Error | undefined): Promise<void> {
+  async #openAgain(
+    durable: DurableServer<Connection>,
+    signal: AbortSignal,
+    error: Error | undefined
+  ): Promise<void> {
     const { title } = this.#engine
     const { logger } = this.#context
     this.#lost = `The connection to ${title} has ended`
@@ -156,14 +169,15 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     void this.#connection?.close().catch(() => {})
     await durable.leave()
     for (let attempt = 0; this.#durable === durable; attempt++) {
-      await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN, attempt, Math.random())))
+      await paused(backoffDelay(AGAIN, attempt, Math.random()), signal)
       if (this.#durable !== durable) return
       try {
-        const connection = await this.#open(durable)
+        const connection = await this.#open(durable, signal)
         if (this.#durable !== durable) return await connection.close()
         this.#connection = connection
         return this.#found(connection.server)
       } catch (cause) {
+        if (signal.aborted) return
         logger.error(`${title} cannot be reached; trying again`, cause)
         // Some consumers may have started.
         if (this.#durable === durable) await durable.leave()

@@ -7,6 +7,7 @@ import {
   type Dispatcher,
   endedWithin,
   OptionError,
+  paused,
   quietLog,
   type Route,
   type ServerContext,
@@ -20,6 +21,7 @@ import { addressOfHandler } from '../address.ts'
 import { AnswersOfTurn } from '../batches.ts'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
 import { DurableServer, type ServerStore } from '../durable/durable-server.ts'
+import { opened, Wanted } from '../opened.ts'
 import { inParts, type PartedCarrier } from '../parts/parts.ts'
 import { haltedBy } from '../unreachable.ts'
 import { Callers } from './callers.ts'
@@ -75,6 +77,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
   #listening: Listening | undefined
   /** Why there is no connection to a server, as text; `undefined` while there is one. */
   #lost: string | undefined
+  #wanted = new Wanted()
 
   constructor(init: DialogueServerInit<Connection>) {
     this.#init = init
@@ -82,15 +85,16 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     this.isDurable = init.store !== undefined
   }
 
-  async start(dispatcher: Dispatcher): Promise<void> {
+  async start(dispatcher: Dispatcher, signal?: AbortSignal): Promise<void> {
     const { engine, context } = this.#init
     this.#checkShared(dispatcher)
     const responder = new Responder(engine, dispatcher, context.logger)
     const store = this.#init.store?.(context)
     if (store !== undefined)
       this.#durable = new DurableServer(store, dispatcher, engine, context, this.#init.service)
+    this.#wanted = new Wanted(signal)
     try {
-      this.#listening = await this.#listen(dispatcher, responder)
+      this.#listening = await this.#listen(dispatcher, responder, this.#wanted.signal)
     } catch (error) {
       // A handler may already be running, and may wait for something that comes only after the start.
       await endedWithin(Promise.resolve(this.#durable?.stop()))
@@ -113,7 +117,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     this.#durable = undefined
     this.#listening = undefined
     this.#lost = undefined
-    if (responder === undefined || listening === undefined) return
+    if (responder === undefined || listening === undefined) return this.#wanted.end()
     const { carrier } = listening
     const durableEnded = durable?.stop()
     // The server sends no new messages. Those that it has already sent are handled.
@@ -124,6 +128,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     ])
     durable?.cut()
     responder.isOver = true
+    this.#wanted.end()
     await leave(listening)
   }
 
@@ -158,7 +163,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     )
   }
 
-  async #listen(dispatcher: Dispatcher, responder: Responder): Promise<Listening> {
+  async #listen(dispatcher: Dispatcher, responder: Responder, signal: AbortSignal): Promise<Listening> {
     const { engine, context, queues } = this.#init
     const { logger } = context
     const subjects = new Subjects(
@@ -168,14 +173,16 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       engine.wildcards
     )
     // The server may be lost again before the connection is ready.
-    let opened: Connection | undefined
-    const connection: Connection = await engine.open(
+    let open: Connection | undefined
+    const connection: Connection = await opened(
+      engine,
       this.#listener(
-        () => opened?.server ?? engine.where,
-        (error) => void this.#listenAgain(dispatcher, responder, error)
+        signal,
+        () => open?.server ?? engine.where,
+        (error) => void this.#listenAgain(dispatcher, responder, signal, error)
       )
     )
-    opened = connection
+    open = connection
     const carrier = inParts(connection)
     const control = new Control(carrier, logger)
     const callers = new Callers(carrier, control, logger)
@@ -203,11 +210,12 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     }
   }
 
-  #listener(server: () => string, ended: CarrierListener['ended']): CarrierListener {
+  #listener(signal: AbortSignal, server: () => string, ended: CarrierListener['ended']): CarrierListener {
     const { engine, context } = this.#init
     const { logger } = context
     const { title } = engine
     return {
+      signal,
       lost: (why) => {
         this.#lost = `The ${title} server ${server()} is lost`
         if (why !== undefined) this.#lost += `: ${why}`
@@ -255,7 +263,12 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
    * Connects again, because the driver has given up. A driver does so for a reason other than a lost server, such as
    * credentials that it cannot read.
    */
-  async #listenAgain(dispatcher: Dispatcher, responder: Responder, error: Error | undefined): Promise<void> {
+  async #listenAgain(
+    dispatcher: Dispatcher,
+    responder: Responder,
+    signal: AbortSignal,
+    error: Error | undefined
+  ): Promise<void> {
     const { context, engine } = this.#init
     const { logger } = context
     this.#lost = `The connection to ${engine.title} has ended`
@@ -264,14 +277,15 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     if (this.#listening !== undefined) void leave(this.#listening).catch(() => {})
     await this.#durable?.leave()
     for (let attempt = 0; this.#responder === responder; attempt++) {
-      await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN, attempt, Math.random())))
+      await paused(backoffDelay(AGAIN, attempt, Math.random()), signal)
       if (this.#responder !== responder) return
       try {
-        const listening = await this.#listen(dispatcher, responder)
+        const listening = await this.#listen(dispatcher, responder, signal)
         if (this.#responder !== responder) return await leave(listening)
         this.#listening = listening
         return this.#found(listening.carrier.server)
       } catch (cause) {
+        if (signal.aborted) return
         logger.error(`${engine.title} cannot be reached; trying again`, cause)
         // Some consumers may have started.
         if (this.#responder === responder) await this.#durable?.leave()

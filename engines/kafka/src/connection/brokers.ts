@@ -2,7 +2,12 @@
  * The brokers of a Kafka cluster: the list of brokers, the connections to them, and the search for brokers after all
  * connections were lost.
  */
-import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import {
+  backoffDelay,
+  ConnectionError,
+  UnauthenticatedError,
+  unlessAborted
+} from '@elysia-microservices/transport/kit'
 import type { Broker, Driver, DriverConnection } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { Connections } from './connections.ts'
@@ -15,6 +20,8 @@ const SHORTLY = 100
 
 /** Is called when all brokers are lost, and when a broker can be reached again. */
 export interface BrokersListener {
+  /** Aborts when nobody wants the brokers any more. Default: never. */
+  readonly signal?: AbortSignal | undefined
   lost(): void
   restored(): void
 }
@@ -50,12 +57,14 @@ export abstract class Brokers {
    */
   protected async connect(): Promise<void> {
     try {
-      await this.#find()
+      await unlessAborted(this.#find(), this.#listener.signal)
     } catch (error) {
       await this.close()
+      if (this.#listener.signal?.aborted === true) throw error
       const message = `Cannot reach Kafka at ${this.options.where}: ${reasonOf(error)}`
       if (isUnauthenticated(error)) throw new UnauthenticatedError(message, error)
-      throw new ConnectionError(message, false, systemErrorIn(error))
+      const advice = 'start a broker there, or check options.url'
+      throw new ConnectionError(`${message}; ${advice}`, false, systemErrorIn(error))
     }
     this.#isConnected = true
   }

@@ -1,4 +1,5 @@
 /** Connections to brokers: one for each broker and purpose. */
+import { ConnectionError } from '@elysia-microservices/transport/kit'
 import type { Broker, Driver, DriverConnection } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
 
@@ -13,6 +14,8 @@ export class Connections {
   readonly #lost: () => void
   /** Connections by their key: the purpose and the broker of the connection. */
   readonly #all = new Map<string, Promise<DriverConnection>>()
+  /** Ends the attempts to connect that are under way, by the key of the connection. */
+  readonly #attempts = new Map<string, AbortController>()
   /** How many requests wait for their answer on each connection. */
   readonly #asked = new Map<DriverConnection, number>()
 
@@ -36,7 +39,10 @@ export class Connections {
       // Brokers close connections that were idle for 10 minutes: the next request opens a new connection.
       if (open !== undefined && this.#asked.has(open)) this.#lost()
     }
-    const connected = this.#driver.connect(broker, this.#options, this.#clientId, closed).then(
+    const attempt = new AbortController()
+    this.#attempts.set(key, attempt)
+    const connecting = this.#driver.connect(broker, this.#options, this.#clientId, closed, attempt.signal)
+    const connected = connecting.then(
       (connection) => {
         open = connection
         return connection
@@ -71,9 +77,7 @@ export class Connections {
     } catch (error) {
       if (!isLate) throw error
       const { host, port } = connection.broker
-      throw new Error(`The Kafka broker at ${host}:${port} has not answered for ${within} ms`, {
-        cause: error
-      })
+      throw new Error(`the broker at ${host}:${port} has not answered within ${within} ms`)
     } finally {
       clearTimeout(late)
       const left = (this.#asked.get(connection) ?? 1) - 1
@@ -86,6 +90,8 @@ export class Connections {
   async drop(key: string): Promise<void> {
     const connection = this.#all.get(key)
     this.#all.delete(key)
+    this.#attempts.get(key)?.abort(ConnectionError.closed())
+    this.#attempts.delete(key)
     await (await connection)?.close()
   }
 

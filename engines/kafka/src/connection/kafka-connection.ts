@@ -132,6 +132,7 @@ export class KafkaConnection implements Carrier {
   ): Promise<KafkaConnection> {
     let connection: KafkaConnection | undefined
     const cluster = await Cluster.open(driver, options, clientId, {
+      signal: listener.signal,
       lost: () => connection?.lost(),
       restored: () => connection?.restored()
     })

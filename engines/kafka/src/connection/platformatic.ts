@@ -1,5 +1,5 @@
 /** The driver over @platformatic/kafka. No other file of this package sends a request to a broker. */
-import { LONGEST_TIME } from '@elysia-microservices/transport/kit'
+import { LONGEST_TIME, unlessAborted } from '@elysia-microservices/transport/kit'
 import {
   type API,
   Connection,
@@ -43,7 +43,7 @@ const MOST_OF_ONE = 1024 * 1024
 
 /** Connects to brokers by @platformatic/kafka. */
 export const platformatic: Driver = {
-  async connect(broker, options, clientId, closed) {
+  async connect(broker, options, clientId, closed, signal) {
     const connection = newConnection(broker, options, clientId)
     // Nothing to do: the driver reports each failure as the failure of a request, too.
     connection.on('error', () => {})
@@ -52,7 +52,11 @@ export const platformatic: Driver = {
       void connection.close()
       closed()
     })
-    await connection.connect(broker.host, broker.port)
+    await unlessAborted(connection.connect(broker.host, broker.port), signal, () => {
+      connection.socket.destroy()
+      // Ends the timer of the attempt, which would keep the process running.
+      connection.emit('error', new Error('The attempt to connect was given up'))
+    })
     return new PlatformaticConnection(broker, connection)
   }
 }

@@ -38,7 +38,9 @@ const DAY = 86_400_000
 export class FakeCluster {
   readonly port: number
   readonly clock: Clock
-  readonly driver: Driver = { connect: (...args) => this.#connect(...args) }
+  readonly driver: Driver = {
+    connect: (broker, options, clientId, closed) => this.#connect(broker, options, clientId, closed)
+  }
   readonly topics = new Map<string, FakeTopic>()
   /** Counts the requests. */
   readonly asked = new Map<Request, number>()

@@ -19,7 +19,7 @@ const TAKEN_OVER = 142
 const MOST_BRIEF = 3
 
 /** Is called when a link loses its server, and when it has a server again. */
-export interface LinkListener extends Pick<DriverListener, 'message'> {
+export interface LinkListener extends Pick<DriverListener, 'message' | 'signal'> {
   /** @param why the reason, if a user can change it */
   lost(why: string | undefined): void
   restored(): void
@@ -89,6 +89,7 @@ export class Link {
         link.#isConnected = true
         return link
       } catch (error) {
+        if (listener.signal?.aborted === true) throw error
         failure ??= error
       }
     }
@@ -208,6 +209,7 @@ export class Link {
     const { servers } = this.#options
     const server = servers[this.#next++ % servers.length] as MqttServer
     connection = await this.#driver.connect(server, this.#options, this.#clientId, {
+      signal: this.#listener.signal,
       message: (topic, bytes, packet) => this.#listener.message(topic, bytes, packet),
       lost: (code) => {
         isLost = true

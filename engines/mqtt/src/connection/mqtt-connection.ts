@@ -108,6 +108,7 @@ export class MqttConnection implements Carrier {
   ): Promise<MqttConnection> {
     let connection: MqttConnection | undefined
     const link = await Link.open(driver, options, clientId, {
+      signal: listener.signal,
       lost: (why) => connection?.lost(why),
       restored: () => connection?.restored(),
       message: (topic, bytes, packet) => connection?.message(topic, bytes, packet),

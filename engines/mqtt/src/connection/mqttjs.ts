@@ -1,6 +1,7 @@
 /** The driver over mqtt.js. No other file knows mqtt.js, except for its types of packets. */
 import type { Socket } from 'node:net'
-import { ConnectionError, endedWithin } from '@elysia-microservices/transport/kit'
+import { unanswered } from '@elysia-microservices/engine'
+import { ConnectionError, endedWithin, unlessAborted } from '@elysia-microservices/transport/kit'
 import mqtt, { type IConnackPacket, type MqttClient } from 'mqtt'
 import type { Driver, DriverConnection, DriverListener, Packet } from '../driver.ts'
 import type { CheckedOptions, MqttServer } from '../options/options.ts'
@@ -21,12 +22,12 @@ export const mqttjs: Driver = {
     client.setMaxListeners(0)
     const socket = client.stream as Partial<Socket>
     socket.setNoDelay?.(true)
-    return new Promise((resolve, reject) => {
+    const connecting = new Promise<DriverConnection>((resolve, reject) => {
       let failure: Error | undefined
       let connection: Connection | undefined
       // An error event without a listener would end the process.
       client.on('error', (error) => {
-        failure ??= error
+        failure ??= error.message === 'connack timeout' ? unanswered(options.connectTimeout) : error
         if (!client.connected) client.stream?.destroy()
       })
       client.once('connect', (connack) => {
@@ -38,6 +39,7 @@ export const mqttjs: Driver = {
         connection?.closed()
       })
     })
+    return unlessAborted(connecting, listener.signal, () => client.end(true))
   }
 }
 

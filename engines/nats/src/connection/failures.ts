@@ -1,11 +1,12 @@
 /** Converts the driver's errors on connecting to errors of this library. */
+import { unanswered } from '@elysia-microservices/engine'
 import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import { errors } from '@nats-io/transport-node'
 import type { CheckedOptions } from '../options/options.ts'
 
 type ConnectOptions = CheckedOptions['connection']
 
-export function connectFailure({ servers, tls }: ConnectOptions, error: unknown): Error {
+export function connectFailure({ servers, tls, timeout }: ConnectOptions, error: unknown): Error {
   const where = [servers].flat().join(', ')
   const cause = error instanceof Error ? error : new Error(String(error))
   if (
@@ -17,10 +18,17 @@ export function connectFailure({ servers, tls }: ConnectOptions, error: unknown)
       `NATS at ${where} does not accept the credentials (${cause.message}); check username and password, token, authenticator or tls`
     )
   return new ConnectionError(
-    `Cannot reach NATS at ${where}: ${cause.message}; ${adviceOn(cause.message, tls)}`,
+    `Cannot reach NATS at ${where}: ${reasonOf(cause, timeout)}; ${adviceOn(cause.message, tls)}`,
     false,
     cause.cause instanceof Error ? cause.cause : cause
   )
+}
+
+/** The reason of a failure in words. */
+function reasonOf(cause: Error, timeout = 0): string {
+  if (cause instanceof errors.TimeoutError) return unanswered(timeout).message
+  // The driver's words where the server has ended the connection before it has said anything.
+  return /undefined error/.test(cause.message) ? 'the server has ended the connection' : cause.message
 }
 
 /** Advice on a failure to connect. The driver describes the failure by text only. */

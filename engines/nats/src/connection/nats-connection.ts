@@ -74,9 +74,13 @@ export class NatsConnection implements Carrier, DriverListener {
     try {
       connection.#driver = await driver.connect(options, connection)
     } catch (error) {
-      throw connectFailure(options, error)
+      throw listener.signal?.aborted === true ? error : connectFailure(options, error)
     }
     return connection
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#listener.signal
   }
 
   get isConnected(): boolean {

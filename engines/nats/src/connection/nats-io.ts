@@ -1,4 +1,5 @@
 /** The driver over NATS's own one. No other file connects by it. */
+import { unlessAborted } from '@elysia-microservices/transport/kit'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import { connect, errors, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import type {
@@ -9,6 +10,7 @@ import type {
   JetStream,
   Receive
 } from '../driver.ts'
+import { giveUpAttempts } from './attempts.ts'
 
 /**
  * Bytes after which the driver writes what it has collected in a turn of the event loop. The driver's own limit is
@@ -19,8 +21,12 @@ import type {
 const EARLY_WRITES: object = { pendingLimit: 16 * 1024 }
 
 export const natsIo: Driver = {
-  connect: async (options, listener) =>
-    new Connection(await connect({ ...EARLY_WRITES, ...options }), listener)
+  async connect(options, listener) {
+    giveUpAttempts()
+    const { signal } = listener
+    const connecting = connect({ ...EARLY_WRITES, ...options, ...(signal && { signal }) })
+    return new Connection(await unlessAborted(connecting, signal), listener)
+  }
 }
 
 class Connection implements DriverConnection {

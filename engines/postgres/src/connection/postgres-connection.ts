@@ -1,9 +1,12 @@
 /** The use of PostgreSQL by one service or one client, over the connections of the user's own `sql`. */
-import type { CarrierListener } from '@elysia-microservices/engine'
+import { type CarrierListener, unanswered, unreachable } from '@elysia-microservices/engine'
 import { type DatabaseSql, databaseOf } from '@elysia-microservices/outbox/database'
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { endedWithin, OptionError, unlessAborted } from '@elysia-microservices/transport/kit'
 import { Reach } from './reach.ts'
 import { Tables } from './tables.ts'
+
+/** Milliseconds within which the first statement must end: some drivers wait for ever for a server that says nothing. */
+const ANSWERED_WITHIN = 30_000
 
 export class PostgresConnection {
   readonly server: string
@@ -23,13 +26,21 @@ export class PostgresConnection {
   static async open(
     sql: DatabaseSql,
     schema: string,
-    listener: Pick<CarrierListener, 'lost' | 'restored'>
+    listener: Pick<CarrierListener, 'lost' | 'restored' | 'signal'>
   ): Promise<PostgresConnection> {
     const tables = new Tables(databaseOf(sql), schema)
-    const [row] = await tables.query(
+    const asked = tables.query(
       `select to_regclass($1::text) is not null as found`,
       `"${schema}".event_of_pattern`
     )
+    if (!(await endedWithin(unlessAborted(asked, listener.signal), ANSWERED_WITHIN)))
+      throw unreachable(
+        'PostgreSQL',
+        'the address of options.sql',
+        unanswered(ANSWERED_WITHIN),
+        'start PostgreSQL, or correct the address in the options of sql'
+      )
+    const [row] = await asked
     if (row?.['found'] !== true)
       throw new OptionError(
         'options.schema',

@@ -1,5 +1,6 @@
 /** The driver over amqplib. No other file knows amqplib, except `socket.ts`, which mends what amqplib does not handle. */
-import { endedWithin } from '@elysia-microservices/transport/kit'
+import { unanswered } from '@elysia-microservices/engine'
+import { endedWithin, unlessAborted } from '@elysia-microservices/transport/kit'
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import type {
   Driver,
@@ -15,11 +16,18 @@ import { destroy, gatherWrites, socketOf, survivesTimeouts, watch, withHeartbeat
 
 export const amqplib: Driver = {
   async connect(url, { tls, connectTimeout, heartbeat, name }, listener) {
-    const model = await connect(withHeartbeat(url, heartbeat), {
+    // Its own one, because the signal of the listener must not end a connection that stands.
+    const attempt = new AbortController()
+    const connecting = connect(withHeartbeat(url, heartbeat), {
       ...tls,
+      // The driver passes it on to the socket, although its types lack it.
+      ...{ signal: attempt.signal },
       timeout: connectTimeout,
       noDelay: true,
       clientProperties: { connection_name: name }
+    })
+    const model = await unlessAborted(connecting, listener.signal, () => attempt.abort()).catch((error) => {
+      throw error?.message === 'connect ETIMEDOUT' ? unanswered(connectTimeout) : error
     })
     // An error event without a listener would end the process. The event `close` follows, and is handled.
     model.on('error', () => {})

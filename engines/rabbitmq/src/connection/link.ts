@@ -11,7 +11,7 @@ import {
   systemClock,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
-import type { Driver, DriverChannel, DriverConnection } from '../driver.ts'
+import type { Driver, DriverChannel, DriverConnection, DriverListener } from '../driver.ts'
 import { type CheckedOptions, hostOf } from '../options/options.ts'
 import { connectFailure } from './failures.ts'
 
@@ -24,7 +24,7 @@ const AGAIN_AFTER = { minDelay: 50, maxDelay: 2_000 }
 const MOST_REPLACED = 16
 
 /** Is called when a link loses its server, and when it has a server again. */
-export interface LinkListener {
+export interface LinkListener extends Pick<DriverListener, 'signal'> {
   lost(): void
   restored(): void
   /** The server takes no messages at the moment, for this reason; `undefined`: it takes messages again. */
@@ -132,6 +132,7 @@ export class Link {
         link.#isConnected = true
         return link
       } catch (error) {
+        if (listener.signal?.aborted === true) throw error
         failure = connectFailure(options.where, error as Error)
         if (failure instanceof UnauthenticatedError) break
       }
@@ -232,7 +233,7 @@ export class Link {
     connection = await this.#driver.connect(
       url,
       { tls, connectTimeout, heartbeat, name: this.#name },
-      { lost, halted }
+      { signal: this.#listener.signal, lost, halted }
     )
     if (this.#isClosed) {
       await connection.close()

@@ -111,6 +111,7 @@ export class RabbitConnection implements Carrier {
   ): Promise<RabbitConnection> {
     let connection: RabbitConnection | undefined
     const link = await Link.open(driver, options, name, {
+      signal: listener.signal,
       lost: () => connection?.lost(),
       restored: () => connection?.restored(),
       halted: (reason) => listener.halted?.(reason),

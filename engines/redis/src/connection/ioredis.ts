@@ -3,8 +3,13 @@
  * must confirm. No other file knows how ioredis connects, loses its server and finds it again.
  */
 
-import { repeat, unreachable } from '@elysia-microservices/engine'
-import { backoffDelay, OptionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { repeat, unanswered, unreachable } from '@elysia-microservices/engine'
+import {
+  backoffDelay,
+  OptionError,
+  UnauthenticatedError,
+  unlessAborted
+} from '@elysia-microservices/transport/kit'
 import { Redis, type RedisOptions } from 'ioredis'
 import type { Driver, DriverConnection, DriverListener } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
@@ -117,13 +122,13 @@ class Connections implements DriverConnection {
   ): Promise<Connections> {
     const opened = new Connections(options, listener, kind)
     try {
-      await Promise.all(opened.#all.map((one) => one.connect()))
+      await unlessAborted(Promise.all(opened.#all.map((one) => one.connect())), listener.signal)
       if (kind.nodes === undefined) await opened.#refuseCluster(where)
     } catch (error) {
       opened.#isClosed = true
-      for (const one of opened.#all) end(one)
-      const cause = error instanceof OptionError ? error : (opened.#lastError ?? (error as Error))
-      throw cause instanceof OptionError ? cause : connectFailure(where, cause)
+      for (const one of opened.#all) cut(one)
+      if (listener.signal?.aborted === true || error instanceof OptionError) throw error
+      throw connectFailure(where, opened.#lastError ?? (error as Error))
     }
     opened.#isConnected = true
     const stops = [opened.#ping(), opened.#follow()]
@@ -184,7 +189,7 @@ class Connections implements DriverConnection {
   #mustAnswer(one: Redis, within = 10_000): void {
     const { stream } = one
     const late = setTimeout(() => {
-      this.#lastError = new Error(`it has not answered within ${within} ms`)
+      this.#lastError = unanswered(within)
       end(one, true)
     }, within)
     for (const event of ['data', 'close']) stream.once(event, () => clearTimeout(late))
@@ -221,11 +226,12 @@ class Connections implements DriverConnection {
   }
 
   close(): void {
+    const leave = this.#isConnected ? end : cut
     this.#isClosed = true
     this.#isConnected = false
     this.#stopPinging()
     this.#stopPinging = none
-    for (const one of this.#all) end(one)
+    for (const one of this.#all) leave(one)
   }
 
   #lost(): void {
@@ -334,6 +340,12 @@ function end(one: Redis, again = false): void {
   const { stream } = one as { readonly stream?: NodeJS.EventEmitter | null }
   stream?.on('error', none)
   one.disconnect(again)
+}
+
+/** Ends a connection that is being made, at once: the driver waits 2 s for the server to end its side, too. */
+function cut(one: Redis): void {
+  end(one)
+  one.stream?.destroy()
 }
 
 /**

@@ -110,6 +110,7 @@ export class RedisConnection implements Carrier {
   ): Promise<RedisConnection> {
     let connection: RedisConnection | undefined
     const told: DriverListener = {
+      signal: listener.signal,
       lost: () => connection?.lost(),
       restored: () => connection?.restored(),
       message: (glob, channel, bytes) => connection?.message(glob, channel, bytes),

@@ -320,7 +320,7 @@ export class ServiceRunner {
       const { waitForConnection: wait, logger } = this.#settings
       const { title } = this
       const patience = { title, wait, signal: this.#givingUp.signal, logger }
-      await startWhenReachable(() => server.start(dispatcher), patience)
+      await startWhenReachable(() => server.start(dispatcher, patience.signal), patience)
       this.#started.add(server)
     }
   }

@@ -1,5 +1,11 @@
 /** Starts a server whose engine or database may be down at the moment. */
-import { type Clock, ConnectionError, type Logger, systemClock } from '@elysia-microservices/transport/kit'
+import {
+  type Clock,
+  ConnectionError,
+  type Logger,
+  paused,
+  systemClock
+} from '@elysia-microservices/transport/kit'
 
 /** Milliseconds between two attempts: after the first one, and at most. */
 const FIRST_PAUSE = 250
@@ -36,17 +42,4 @@ export async function startWhenReachable(start: () => Promise<void>, patience: P
       await paused(Math.min(pause, left), signal, clock)
     }
   }
-}
-
-/** Resolves after a time, or when the signal aborts. */
-function paused(milliseconds: number, signal: AbortSignal, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      cancel()
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const cancel = clock.after(milliseconds, end)
-    signal.addEventListener('abort', end)
-  })
 }
