@@ -80,7 +80,7 @@ describe('where there is no server of the right kind', () => {
   })
 
   for (const way of WAYS) {
-    it(`${way}: whoever closes meanwhile need not wait, and whoever waits is told`, () => {
+    it(`${way}: a client or a service that waits is told, and one that is closed meanwhile does not wait`, () => {
       const own = lines.filter((line) => line.way === way)
       const closed = own.filter(({ kind }) => kind === 'closed')
       assert.ok(closed.length > 0)

@@ -2,7 +2,7 @@
 import { ConnectionError, unlessAborted } from '@elysia-microservices/transport/kit'
 import type { CarrierListener } from './carrier.ts'
 
-/** What opens connections: an engine, or its store. */
+/** An engine, or its store. */
 interface Opener<Connection> {
   open(listener: CarrierListener): Promise<Connection>
 }
