@@ -93,7 +93,7 @@ describe('the page of dev', () => {
 
 describe('the page of dev, over an engine', () => {
   if (!isMissing('NATS of dev', natsMissing()))
-    it('shows services by their names, although all share the engine', async () => {
+    it('shows services by their names, although all share the engine, and few lines tell that it was lost', async () => {
       const over = (name: string) => `import { nats } from '@elysia-microservices/nats'
 import { microservice } from 'elysia-microservices'
 const service = microservice({ name: '${name}', transport: nats({ url: process.env.NATS_URL }), shutdownOn: ['SIGTERM'] })
@@ -112,8 +112,23 @@ await service.listen()
       const dev = start(files, [], { PATH: `${await natsFolder()}:${process.env['PATH']}` })
       await dev.says('All services are ready')
       const port = dev.number(/are shown at http:\/\/localhost:(\d+)\/console$/)
-      await toldTo(`http://127.0.0.1:${port}/console`, 'Both services', showing('stock', 'orders'))
+      const at = `http://127.0.0.1:${port}/console`
+      await toldTo(at, 'Both services', showing('stock', 'orders'))
+      const engine = await toldTo(at, 'The engine', (update) =>
+        'topics' in update
+          ? update.topics.programs?.programs.find(({ name }) => name === 'nats')?.pid
+          : undefined
+      )
+      process.kill(engine, 'SIGKILL')
+      await dev.says('nats answers again after')
+      await toldTo(at, 'Both services again', showing('stock', 'orders'))
       assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+      const from = dev.log.lines.findIndex((line) => line.includes('nats has crashed with SIGKILL'))
+      const told = dev.log.lines.slice(
+        from,
+        dev.log.lines.findIndex((line) => line.includes('SIGINT'))
+      )
+      assert.ok(told.length <= 5, told.join('\n'))
       await dev.leavesNothing([], [port])
     })
 })

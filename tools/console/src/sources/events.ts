@@ -188,7 +188,7 @@ export class Events implements Source<'events'> {
 }
 
 function storesNothing(service: string): string {
-  return `The console's client of ${service} uses a transport that stores no events: pass consolePage() a client that uses the engine`
+  return `The console's client of ${service} stores no events: pass consolePage() a client over the engine, or with the store of the service (options.store of connect()); what sqlite() has, only a console in the same process can show`
 }
 
 function keyOf({ engine, group }: GroupView): string {
