@@ -48,6 +48,7 @@ export const OVER_REDIS = 'over Redis'
 export const OVER_RABBITMQ = 'over RabbitMQ'
 export const OVER_MQTT = 'over MQTT'
 export const WATCHED = 'watched'
+export const INSIDE_NEST = 'inside Nest'
 
 const ON_NESTS_WIRE: Entrant = { target: 'elysia', label: "Nest's wire", protocol: 'nest' }
 const NEST_ON_NODE: Entrant = { target: 'nest', label: 'node', runtime: 'node' }
@@ -79,6 +80,7 @@ export function fullPlan(options: FullOptions): Plan {
       medium,
       chosen.flatMap((runtime) => realWork(runtime, short))
     ),
+    part('Inside Nest', short, chosen.flatMap(insideNest)),
     part(
       'Streams',
       medium,
@@ -141,7 +143,7 @@ function allPeers(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
   const others = [
     ON_NESTS_WIRE,
     ...(isMain(runtime) ? [NEST_ON_NODE] : []),
-    ...entrants('nest-strategy', 'moleculer', 'grpc', 'connect', 'trpc', 'rsocket-js')
+    ...entrants('moleculer', 'grpc', 'connect', 'trpc', 'rsocket-js')
   ].map((entrant) => ({ ...entrant, ...short }))
   return combinations({ runtimes: [runtime] }).map((contest) => ({ contest, entrants: [...long, ...others] }))
 }
@@ -169,6 +171,13 @@ function realWork(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
     ...waiting.map(beside(others)),
     ...promised.map(beside([]))
   ]
+}
+
+/** Nest with its own server and client, and with those of this project. */
+function insideNest(runtime: Runtime): PlannedContest[] {
+  const payloads = (['flat', 'object'] as const).map((shape) => readPayload(shape, undefined))
+  const asked = combinations({ runtimes: [runtime], layouts: ['shared'], payloads })
+  return scoped(INSIDE_NEST, asked, entrants('nest', 'nest-strategy'))
 }
 
 /** The peers that can stream each kind of source. */
@@ -348,7 +357,7 @@ function watched(runtime: Runtime): PlannedContest[] {
 }
 
 function byConcurrency(runtime: Runtime): PlannedContest[] {
-  const names = entrants('elysia', 'nest', ...(isMain(runtime) ? (['raw'] as const) : []))
+  const names = [...entrants('elysia', 'nest'), ...(isMain(runtime) ? once(entrants('raw')) : [])]
   return combinations({ runtimes: [runtime], concurrency: [1, 10, 1000] }).map((contest) => ({
     contest,
     entrants: names

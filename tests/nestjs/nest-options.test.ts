@@ -34,6 +34,7 @@ import {
   type TcpOptions,
   Transport
 } from '@nestjs/microservices'
+import { Partitioners } from 'kafkajs'
 import { firstValueFrom } from 'rxjs'
 
 /** The names of an object type, without index signatures. */
@@ -165,7 +166,8 @@ const FORMS: readonly (readonly [Transport, object])[] = [
         retry: { retries: 3 }
       },
       consumer: { groupId: 'orders', sessionTimeout: 30_000, allowAutoTopicCreation: true },
-      subscribe: { fromBeginning: false },
+      subscribe: { fromBeginning: true },
+      producer: { createPartitioner: Partitioners.LegacyPartitioner },
       producerOnlyMode: true
     }
   ]
@@ -194,16 +196,32 @@ describe("options in Nest's own form", () => {
     for (const [transport, options, sentence] of [
       [Transport.RMQ, { queue: '' }, /needs options.nest.exchange/],
       [Transport.RMQ, { queue: 'q', exchange: 'e', exchangeType: 'direct' }, /'topic' or 'fanout'/],
-      [Transport.KAFKA, { subscribe: { fromBeginning: true } }, /start: 'all'/],
       [Transport.KAFKA, { serializer: {} }, /pipes and interceptors/],
       [Transport.NATS, { userCreds: 'x' }, /credsAuthenticator/],
       [Transport.REDIS, { role: 'slave' }, /need the master/],
       [Transport.MQTT, { will: {} }, /will: \{ pattern, data \}/],
       [Transport.TCP, { retryAttempts: 3 }, /call listen\(\) again/],
-      [Transport.NATS, { unheard: 1 }, /is no option of Nest's transport, and none of this/],
       [Transport.GRPC, {}, /Transport.GRPC of Nest, which has no counterpart/]
     ] as const)
       assert.throws(() => new MicroserviceServer({ transport, options }), sentence)
+  })
+
+  it('that nobody knows have no effect, as in Nest, and a line says so', () => {
+    for (const [transport, options, path] of [
+      [Transport.NATS, { unheard: 1 }, 'options.unheard'],
+      [Transport.REDIS, { user: '' }, 'options.user'],
+      [Transport.RMQ, { queue: 'q', queueOptions: { durabel: true } }, 'options.queueOptions.durabel'],
+      [Transport.KAFKA, { client: { clientID: 'a' } }, 'options.client.clientID'],
+      [Transport.MQTT, { brokerUrl: 'mqtt://a' }, 'options.brokerUrl'],
+      [Transport.TCP, { hostname: 'a' }, 'options.hostname']
+    ] as const) {
+      const lines: string[] = []
+      const logger = { error: assert.fail, warn: (line: string) => void lines.push(line) }
+      new MicroserviceServer({ transport, options, logger })
+      new MicroserviceClient({ transport, options, logger })
+      const line = `${path} has no effect: it is no option of Nest's transport, and none of this library's`
+      assert.deepEqual(lines, [line, line])
+    }
   })
 
   it('name the group of a service, or give each process every event, as Nest does', () => {

@@ -104,7 +104,7 @@ const flags = {
   },
   parts: choices(
     fullPartNames,
-    'with --full: only what is compared over these engines; the published report keeps everything else'
+    'with --full: only what is compared inside Nest, or over these engines; the published report keeps everything else'
   ),
   out: text(
     'a path',

@@ -4,6 +4,7 @@ import type { Runtime } from '../process/runtime.ts'
 
 /** Parts of the plan that can be measured separately, with their titles. */
 export const FULL_PARTS = {
+  nest: 'Inside Nest',
   nats: 'Over NATS',
   redis: 'Over Redis',
   rabbitmq: 'Over RabbitMQ',

@@ -1,6 +1,6 @@
 /** The tables of the documentation with results of peers, generated from the published report. */
-import { OVER_MQTT, OVER_NATS, OVER_RABBITMQ, OVER_REDIS, WATCHED } from '../full-plan.ts'
-import { describeTask, layoutOf, loadOf } from '../report/contest.ts'
+import { INSIDE_NEST, OVER_MQTT, OVER_NATS, OVER_RABBITMQ, OVER_REDIS, WATCHED } from '../full-plan.ts'
+import { describeTask, layoutOf, loadOf, payloadOf } from '../report/contest.ts'
 import { CPU, type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
 import { runsOf } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
@@ -100,13 +100,13 @@ interface Shown {
   readonly scope?: string
   /** Whether to include the contests on Node. */
   readonly runtimes?: boolean
-  /** The targets with rows. Default: all. */
-  readonly targets?: readonly string[]
+  /** Whether a target has a row. Default: all. */
+  readonly shows?: (target: string) => boolean
 }
 
 /** Contests in which all targets are called by their own clients; on Bun, unless their names include a runtime. */
 const own =
-  (is: Is, nameOf: NameOf, { scope, runtimes = false, targets }: Shown = {}): Block =>
+  (is: Is, nameOf: NameOf, { scope, runtimes = false, shows = () => true }: Shown = {}): Block =>
   ({ contests }) =>
     wholeTable(
       contests
@@ -119,7 +119,7 @@ const own =
         )
         .map((contest) => ({
           ...contest,
-          results: contest.results.filter(({ target }) => targets?.includes(target) ?? true)
+          results: contest.results.filter(({ target }) => shows(target))
         })),
       (contest) => `${nameOf(contest)}${runtimes && contest.runtime === 'node' ? ', under Node' : ''}`
     )
@@ -143,11 +143,18 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   conditions,
   ...Object.fromEntries(Object.keys(CHARTS).map((name) => [`chart ${name}`, chart(name)])),
   requests: requestsTable,
-  peers: own((contest) => isText(contest) && contest.layout === 'shared', layoutOf),
+  // Nest with our server and client has a table of its own.
+  peers: own((contest) => isText(contest) && contest.layout === 'shared', layoutOf, {
+    shows: (target) => target !== 'nest-strategy'
+  }),
+  'inside nest': own(() => true, (contest) => `${payloadOf(contest)}, ${layoutOf(contest)}`, {
+    scope: INSIDE_NEST,
+    runtimes: true
+  }),
   streams: own(
     (contest) => isLongStream(contest) || isManyStreams(contest),
     (contest) => `${loadOf(contest)}, ${asked(contest)}, ${layoutOf(contest)}`,
-    { runtimes: true, targets: ['elysia', 'nest'] }
+    { runtimes: true, shows: (target) => target === 'elysia' || target === 'nest' }
   ),
   'slow reader': own(isSlowReader, asked),
   'nest ahead': nestAhead,

@@ -19,7 +19,8 @@ import {
   clientOptions,
   type MicroserviceClientEvents,
   type MicroserviceClientOptions,
-  type MicroserviceStatus
+  type MicroserviceStatus,
+  warnOfUnknown
 } from './options.ts'
 
 /** The client transport from its first connection to `close()`, and the callbacks registered for it. */
@@ -59,6 +60,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   constructor(options: MicroserviceClientOptions = {}) {
     super()
     this.#options = clientOptions(options)
+    warnOfUnknown(this.#options.unknown, this.#options.logger ?? this.#log)
     this.#open()
   }
 

@@ -48,7 +48,8 @@ import {
   type MicroserviceServerEvents,
   type MicroserviceServerOptions,
   type MicroserviceStatus,
-  serverOptions
+  serverOptions,
+  warnOfUnknown
 } from './options.ts'
 
 /**
@@ -100,8 +101,9 @@ export class MicroserviceServer
   constructor(options: MicroserviceServerOptions = {}) {
     super()
     findDirectHandlers()
-    const { transports, store, name, group, drain, logger: given } = serverOptions(options)
+    const { transports, store, name, group, drain, logger: given, unknown } = serverOptions(options)
     const logger = loggerOf(given ?? nestLogger(this.logger))
+    warnOfUnknown(unknown, logger)
     this.#log = logger
     const context = { name, group, version: undefined, logger }
     const servers = transports.map((transport) => transport.server(context))

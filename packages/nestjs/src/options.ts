@@ -163,6 +163,8 @@ export interface CheckedServerOptions {
   readonly group: string | undefined
   readonly drain: number
   readonly logger: Logger | undefined
+  /** Options in Nest's form that nobody knows. */
+  readonly unknown: readonly string[]
 }
 
 /** Options of a client, with its transport. */
@@ -171,6 +173,8 @@ export interface CheckedClientOptions {
   readonly timeout: number
   readonly headers: MessageHeaders | undefined
   readonly logger: Logger | undefined
+  /** Options in Nest's form that nobody knows. */
+  readonly unknown: readonly string[]
 }
 
 /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
@@ -190,7 +194,8 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
     name,
     group: own.group ?? (name === undefined ? ends?.group : undefined),
     drain: given.drain === undefined ? (ends?.drain ?? own.drain) : own.drain,
-    logger: logger && loggerOf(logger)
+    logger: logger && loggerOf(logger),
+    unknown: ends?.unknown ?? []
   }
 }
 
@@ -215,7 +220,8 @@ export function clientOptions(options: MicroserviceClientOptions): CheckedClient
     transport: only as Transport,
     timeout: timeoutOf(own.timeout),
     headers: own.headers ?? ends?.headers,
-    logger: own.logger && loggerOf(own.logger)
+    logger: own.logger && loggerOf(own.logger),
+    unknown: ends?.unknown ?? []
   }
 }
 
@@ -296,4 +302,10 @@ function refused(refusals: Readonly<Record<string, string>>, options: object): o
       throw new OptionError(`options.${key}`, `options.${key} is called options.${ours} here`)
   }
   return options
+}
+
+/** Tells of options in Nest's form that nobody knows: there they would have no effect either, and say nothing. */
+export function warnOfUnknown(unknown: readonly string[], logger: Logger): void {
+  for (const path of unknown)
+    logger.warn(`${path} has no effect: it is no option of Nest's transport, and none of this library's`)
 }

@@ -34,6 +34,20 @@ describe('a connection to Kafka', () => {
     return { address: `${inbox}1`, heard }
   }
 
+  it('sends records where createPartitioner says, and by their keys where it fails, which is told', async () => {
+    const createPartitioner = () => (given: { readonly message: { readonly key: string | null } }) =>
+      given.message.key === 'abc' ? 9 : 2
+    const { scene, connection } = await open({ createPartitioner })
+    scene.cluster.create({ name: 'p', partitions: 3 })
+    for (const key of ['foobar', 'abc', undefined])
+      connection.emit('p', '{"pattern":"p","data":1}', undefined, key === undefined ? {} : { 'kafka-key': key })
+    await connection.flush()
+    // Kafka's own clients send both keys to partition 0.
+    const keys = [0, 1, 2].map((partition) => scene.records('p', partition).map(({ keyText }) => keyText))
+    assert.deepEqual(keys, [['abc'], [], ['foobar', undefined]])
+    assert.match(scene.lines.join(), /createPartitioner has given 9 for a record of 'p', which has 3 partitions/)
+  })
+
   it('hears answers again after it was away for longer than answers are kept', async () => {
     const { scene, connection } = await open()
     const { address, heard } = await inboxOf(connection)

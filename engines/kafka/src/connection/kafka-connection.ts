@@ -97,7 +97,7 @@ export class KafkaConnection implements Carrier {
     this.#listener = listener
     this.#held = new HeldMessages(listener)
     this.#hearing = new Hearing(listener)
-    this.#producer = new Producer(cluster)
+    this.#producer = new Producer(cluster, (error) => listener.failed(error))
     this.#room = new Room(
       () => this.flush(),
       () => this.isConnected

@@ -8,7 +8,7 @@ import type { Produced } from '../driver.ts'
 import { COST_OF_RECORD } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 import type { Outgoing } from '../words/outgoing.ts'
-import { partitionOf } from '../words/partitioning.ts'
+import { type ChoosePartition, choosePartition, partitionOf } from '../words/partitioning.ts'
 import { soon } from './brokers.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn, isUnreached } from './errors.ts'
@@ -48,6 +48,8 @@ interface Lane {
 /** Sends records that need not be stored for long. The brokers store each record once at most. */
 export class Producer {
   readonly #cluster: Cluster
+  readonly #choose: ChoosePartition
+  readonly #chosenWrong: (error: unknown) => void
   readonly #lanes = new Map<number, Lane>()
   /**
    * Records that wait until the brokers have told the topic, or the leader of the partition; by topic or partition,
@@ -60,8 +62,11 @@ export class Producer {
   #settled = 0
   #flushing: { readonly until: number; resolve(): void; reject(error: Error): void }[] = []
 
-  constructor(cluster: Cluster) {
+  /** @param chosenWrong is told of errors of the option `createPartitioner` */
+  constructor(cluster: Cluster, chosenWrong: (error: unknown) => void) {
     this.#cluster = cluster
+    this.#choose = choosePartition(cluster.options.createPartitioner)
+    this.#chosenWrong = chosenWrong
   }
 
   send(record: OutgoingRecord): void {
@@ -86,18 +91,7 @@ export class Producer {
   #place(record: OutgoingRecord): boolean {
     const leaders = this.#cluster.topic(record.topic)?.leaders
     if (leaders === undefined) return false
-    if (record.partition === undefined && record.key !== undefined)
-      record.partition = partitionOf(record.key, leaders.length)
-    else if (record.partition === undefined) {
-      let turn = this.#turns.get(record.topic) ?? -1
-      // Skips partitions that have no leader at the moment, unless no partition has a leader.
-      for (let left = leaders.length; left > 0; left--) {
-        turn = (turn + 1) % leaders.length
-        if ((leaders[turn] ?? -1) >= 0) break
-      }
-      record.partition = turn
-      this.#turns.set(record.topic, turn)
-    }
+    record.partition ??= this.#chosen(record, leaders) ?? this.#turn(record.topic, leaders)
     const leader = leaders[record.partition] ?? -1
     if (leader < 0) return false
     let lane = this.#lanes.get(leader)
@@ -110,6 +104,27 @@ export class Producer {
     lane.isUnderWay = true
     setImmediate(() => void this.#run(lane))
     return true
+  }
+
+  /** A function of the user that fails must not lose the record, so Kafka's own rule counts for it. */
+  #chosen(record: OutgoingRecord, leaders: readonly number[]): number | undefined {
+    try {
+      return this.#choose(record, leaders)
+    } catch (error) {
+      this.#chosenWrong(error)
+      return record.key === undefined ? undefined : partitionOf(record.key, leaders.length)
+    }
+  }
+
+  /** The next partition in turn. Those that have no leader at the moment are left out, unless none has one. */
+  #turn(topic: string, leaders: readonly number[]): number {
+    let turn = this.#turns.get(topic) ?? -1
+    for (let left = leaders.length; left > 0; left--) {
+      turn = (turn + 1) % leaders.length
+      if ((leaders[turn] ?? -1) >= 0) break
+    }
+    this.#turns.set(topic, turn)
+    return turn
   }
 
   async #lookUp({ topic, partition }: OutgoingRecord, isAgain: boolean): Promise<void> {

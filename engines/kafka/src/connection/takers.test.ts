@@ -13,8 +13,8 @@ describe('the messages of a service over Kafka', () => {
     for (const cleanUp of cleanUps.splice(0)) await cleanUp()
   })
 
-  function open() {
-    const scene = newScene({ heartbeatInterval: 20 })
+  function open(start: 'new' | 'all' = 'new') {
+    const scene = newScene({ heartbeatInterval: 20, start })
     scene.cluster.create({ name: 'p' })
     return scene
   }
@@ -45,6 +45,18 @@ describe('the messages of a service over Kafka', () => {
     const second = await take(scene)
     await scene.until(() => second.taken.length === 1)
     assert.deepEqual([first.taken, second.taken], [['"a"'], ['"b"']])
+  })
+
+  it('begin with all that Kafka has, if the group is new and told so', async () => {
+    const scene = open('all')
+    await scene.publish('before')
+    const first = await take(scene)
+    await scene.until(() => first.taken.length === 1)
+    await first.connection.leave()
+    const second = await take(scene)
+    await scene.publish('a')
+    await scene.until(() => second.taken.length === 1)
+    assert.deepEqual([first.taken, second.taken], [['"before"'], ['"a"']])
   })
 
   it('are read again if they cannot be committed, and not if they belong to another process', async () => {

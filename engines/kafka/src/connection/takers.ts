@@ -154,8 +154,9 @@ class Taker {
       return
     }
     const { group } = this.#member
+    const start = this.#cluster.options.start === 'all' ? EARLIEST : LATEST
     await group.begin([...this.#subjects.keys()], (topic, partitions, before) =>
-      positionsOf(this.#cluster, topic, partitions, before === 'none' ? LATEST : EARLIEST)
+      positionsOf(this.#cluster, topic, partitions, before === 'none' ? start : EARLIEST)
     )
     await this.#member.join()
   }

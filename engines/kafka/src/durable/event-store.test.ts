@@ -7,6 +7,7 @@ import type { Cluster } from '../connection/cluster.ts'
 import { Code } from '../connection/errors.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import type { Batch, DriverConnection } from '../driver.ts'
+import type { CreatePartitioner } from '../words/partitioning.ts'
 import { EventStore } from './event-store.ts'
 import type { StoredRecord } from './stored.ts'
 
@@ -51,11 +52,13 @@ class FakeBroker {
   #producers = 0n
   #answering: Promise<unknown> = Promise.resolve()
 
-  constructor(fates: readonly Fate[]) {
+  constructor(fates: readonly Fate[], createPartitioner?: CreatePartitioner) {
     this.#fates = [...fates]
+    Object.assign(this.cluster.options, { createPartitioner })
   }
 
   readonly cluster = {
+    options: {},
     topic: (name: string) => ({ name, id: this.topicId, leaders: Array<number>(PARTITIONS).fill(1) }),
     askAny: async () => ({ producerId: this.#producers++, producerEpoch: 0 }),
     ask: (_node: number, _purpose: string, request: (broker: DriverConnection) => Promise<unknown>) =>
@@ -188,6 +191,22 @@ const simulated = (...fates: readonly Fate[]) =>
   })
 
 describe('events that are published to Kafka', () => {
+  it('go where createPartitioner says, and only those for which it fails are refused', async () => {
+    let asked = 0
+    const broker = new FakeBroker([], () => () => (asked++ === 1 ? PARTITIONS : 2))
+    const publisher = publisherTo(broker)
+    const ends = await Promise.allSettled([0, 1, 2].map((n) => publisher.publish(eventOf(n, 'k', 10))))
+    publisher.close(new Error('over'))
+    assert.deepEqual(
+      ends.map((end) => end.status === 'rejected' && end.reason.name),
+      [false, 'EventRefusedError', false]
+    )
+    assert.deepEqual(
+      broker.partitions.map(({ log }) => log),
+      [[], [], ['k 0', 'k 2']]
+    )
+  })
+
   it('that are stored together are told their positions, each its own', async () => {
     const publisher = publisherTo(new FakeBroker([]))
     const published = await Promise.all([0, 1, 2].map((n) => publisher.publish(eventOf(n, 'k', 10))))

@@ -9,7 +9,7 @@ import { Code } from '../connection/errors.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { refusedIn } from '../connection/producer.ts'
 import type { ProducerId } from '../driver.ts'
-import { partitionOf } from '../words/partitioning.ts'
+import { type ChoosePartition, choosePartition } from '../words/partitioning.ts'
 import { STORED_WITHIN, sequenceAfter } from './sequences.ts'
 import { positionOf, type StoredRecord } from './stored.ts'
 
@@ -55,6 +55,7 @@ export class EventStore implements Store<StoredRecord> {
   readonly maxPayload: number
   readonly #connection: KafkaConnection
   readonly #publisher: Publisher<StoredRecord>
+  readonly #choose: ChoosePartition
   /** The next sequence number, by topic and partition. */
   #sequences = new Map<string, number>()
   #id: Promise<ProducerId> | undefined
@@ -77,6 +78,7 @@ export class EventStore implements Store<StoredRecord> {
     this.#connection = connection
     this.#publisher = publisher
     this.maxPayload = connection.maxPayload
+    this.#choose = choosePartition(connection.cluster.options.createPartitioner)
   }
 
   get isConnected(): boolean {
@@ -125,8 +127,14 @@ export class EventStore implements Store<StoredRecord> {
 
   #add(one: Numbered, { name: topic, id: topicId, leaders }: Topic): void {
     const { event } = one
-    const count = leaders.length
-    const partition = event.key === undefined ? this.#turnOf(topic, count) : partitionOf(event.key, count)
+    let partition: number
+    try {
+      const record = { topic, key: event.key, bytes: event.bytes }
+      partition = this.#choose(record, leaders) ?? this.#turnOf(topic, leaders.length)
+    } catch (error) {
+      const refused = new EventRefusedError(`The event '${topic}' has no partition: ${String(error)}`, error)
+      return this.#publisher.refused(one.number, refused, false)
+    }
     const key = keyOf({ topic, partition })
     const sequence = this.#sequences.get(key) ?? 0
     const queue = this.#queue({ topic, partition })

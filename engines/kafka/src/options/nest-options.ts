@@ -48,13 +48,10 @@ export const KAFKA_NEST_OPTIONS = {
   'run.eachBatchAutoResolve': { needless: COMMITS },
   'run.partitionsConsumedConcurrently': { needless: 'messages run at the same time anyway' },
   'subscribe.fromBeginning': {
-    needless: 'a new group begins with new records',
-    convert: onlyIf(
-      [false, 'false'],
-      "make the event durable, with start: 'all': @EventPattern(…, { durable: { start: 'all' } })"
-    )
+    ours: 'start',
+    convert: (value) => (value === true || value === 'true' ? 'all' : 'new')
   },
-  'producer.createPartitioner': { instead: "records with a key go to the partition of Kafka's own clients" },
+  'producer.createPartitioner': { ours: 'createPartitioner' },
   'producer.retry': RECONNECTS,
   'producer.metadataMaxAge': { needless: 'a leader that has changed is noticed' },
   'producer.allowAutoTopicCreation': { needless: 'topics of handlers are created' },

@@ -29,6 +29,8 @@ describe('the options of kafka()', () => {
       ['inboxPrefix', 'a b'],
       ['replyTo', ['a b']],
       ['advertised', 1],
+      ['start', 'old'],
+      ['createPartitioner', 'LegacyPartitioner'],
       ['connectTimeout', 1],
       ['clientName', ''],
       ['group', '\n'],

@@ -5,6 +5,7 @@ import {
   type FromTable,
   mustBe,
   mustBeBoolean,
+  mustBeFunction,
   mustBeWhole,
   OptionError,
   type OptionTable,
@@ -12,6 +13,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { adviceFor } from '@elysia-microservices/transport/nest'
 import { isTopicName } from '../words/names.ts'
+import type { CreatePartitioner } from '../words/partitioning.ts'
 import { KAFKA_NEST_OPTIONS } from './nest-options.ts'
 
 /** The credentials of a user. */
@@ -65,6 +67,17 @@ export interface KafkaOptions {
   /** Topics on which NestJS clients may ask for their answers, besides `<topic>.reply`. Default: none. */
   readonly replyTo?: readonly string[] | undefined
   /**
+   * Where a new group begins in the topics of its patterns: with new records, or with all that Kafka has. Durable
+   * handlers have an option `start` of their own. Default: `'new'`.
+   */
+  readonly start?: 'new' | 'all' | undefined
+  /**
+   * Chooses the partition of each record for handlers, as kafkajs's option of this name, such as its
+   * `Partitioners.LegacyPartitioner`. Default: records with a key go to the partition of Kafka's own clients, others to
+   * each in turn.
+   */
+  readonly createPartitioner?: CreatePartitioner | undefined
+  /**
    * Whether to connect to the addresses that the brokers announce. `false`: connect only to the first address of
    * `url`, as needed behind a tunnel or a forwarded port; this broker is then the only one. Default: true.
    */
@@ -105,6 +118,8 @@ export const KAFKA_OPTIONS = {
   replicas: { check: mustBeWhole(1, 30_000) },
   inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInboxPrefix) },
   replyTo: { byDefault: [], check: mustBe("a list of topics such as 'orders.answers'", isListOfTopics) },
+  start: { byDefault: 'new', check: mustBe("'new' or 'all'", (value) => value === 'new' || value === 'all') },
+  createPartitioner: { check: mustBeFunction },
   advertised: { byDefault: true, check: mustBeBoolean },
   readUncommitted: { byDefault: false, check: mustBeBoolean },
   connectTimeout: CONNECT_TIMEOUT

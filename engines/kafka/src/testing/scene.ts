@@ -14,6 +14,7 @@ import { KafkaServerStore } from '../durable/server-store.ts'
 import { type KafkaOptions, kafkaOptions } from '../options/options.ts'
 import { readBatches } from '../words/batch.ts'
 import { HEADER, type HeaderName } from '../words/headers.ts'
+import type { CreatePartitioner } from '../words/partitioning.ts'
 import type { Fetched } from '../words/record.ts'
 import { writeRecord } from '../words/record.ts'
 import { writeValue } from '../words/values.ts'
@@ -39,6 +40,8 @@ export interface SceneOptions extends FakeClusterOptions {
   /** Of new topics. Default: 1. */
   readonly partitions?: number
   readonly readUncommitted?: boolean
+  readonly start?: 'new' | 'all'
+  readonly createPartitioner?: CreatePartitioner
 }
 
 /** Makes scenes, which are closed after each test. */
@@ -58,14 +61,20 @@ export class Scene {
   readonly clock = new ManualClock(1_700_000_000_000)
   readonly cluster: FakeCluster
   readonly lines: string[] = []
-  readonly #options: Pick<KafkaOptions, 'partitions' | 'readUncommitted'>
+  readonly #options: Pick<KafkaOptions, 'partitions' | 'readUncommitted' | 'start' | 'createPartitioner'>
   readonly #consumers: KafkaConsumer[] = []
   readonly #connections: KafkaConnection[] = []
   #published = 0
 
-  constructor({ partitions = 1, readUncommitted = false, ...options }: SceneOptions = {}) {
+  constructor({
+    partitions = 1,
+    readUncommitted = false,
+    start = 'new',
+    createPartitioner,
+    ...options
+  }: SceneOptions = {}) {
     this.cluster = new FakeCluster({ clock: this.clock, ...options })
-    this.#options = { partitions, readUncommitted }
+    this.#options = { partitions, readUncommitted, start, createPartitioner }
   }
 
   readonly logger = {

@@ -118,6 +118,29 @@ describe('a service in an Elysia app', () => {
     await stop()
   })
 
+  it('warns of what its handlers do not see of a second app, if there is anything', async () => {
+    const shared = { id: 1 }
+    const warned = async (more: { readonly decorator?: object; readonly store?: object }) => {
+      const lines: string[] = []
+      const logger = { error() {}, warn: (line: string) => void lines.push(line) }
+      const service = newService({ name: 'orders', logger })
+      const first = newApp().decorate('db', shared).state('cart', shared).use(service)
+      const second = newApp()
+        .decorate({ db: shared, ...more.decorator })
+        .state({ cart: shared, ...more.store })
+        .use(service)
+      const started = [first, second].map((app) => new Promise<void>((resolve) => app.onStart(() => resolve())))
+      const stops = [listen(first, service), listen(second, service)]
+      await Promise.all(started)
+      await service.listen()
+      for (const stop of stops) await stop()
+      return lines
+    }
+    assert.deepEqual(await warned({}), [])
+    const [line] = await warned({ decorator: { db: { id: 2 }, mail: 1 }, store: { visits: 0 } })
+    assert.match(line!, /^The service 'orders' is used by several apps .* without 'visits', 'db', 'mail' of another/)
+  })
+
   it('starts at once in an app that listens already', async () => {
     const app = newApp()
     const service = newService()

@@ -47,6 +47,7 @@ export function followApp(app: AnyElysia, service: Startable): void {
 function startFor(host: AnyElysia, service: Startable, stopping: Stopping): void {
   // By now the app, or the app in which it is used, has all its decorators.
   join(host, service)
+  warnOfUnseen(host, service)
   service.hosts.set(host, canStop(host) ? (cut) => host.stop(cut) : undefined)
   listen(service)
   answerAtDoors(host, service)
@@ -65,6 +66,20 @@ async function stopFor(host: AnyElysia, service: Startable): Promise<void> {
  */
 function join(app: AnyElysia, service: Startable): void {
   if (service.hosts.size === 0) service.join(app)
+}
+
+/** Warns if a further app has other decorators or another store than the first, because the handlers see only those. */
+function warnOfUnseen(host: AnyElysia, service: Startable): void {
+  const [first] = service.hosts.keys()
+  if (first === undefined || service.hosts.has(host)) return
+  const own = ({ store, decorator }: AnyElysia) => Object.entries<unknown>({ ...store, ...decorator })
+  const seen = new Map(own(first as AnyElysia))
+  const unseen = own(host).filter(([name, value]) => !Object.is(seen.get(name), value))
+  if (unseen.length === 0) return
+  const names = unseen.map(([name]) => `'${name}'`).join(', ')
+  service.logger.warn(
+    `${service.title} is used by several apps that listen: it listens once, and its handlers see the decorators and the store of the first app, without ${names} of another one. Make a service for each app, or add them to the service with decorate() and state()`
+  )
 }
 
 /**

@@ -34,6 +34,8 @@ export interface FromNest {
   readonly drain: number | undefined
   /** The headers of all calls of a client. */
   readonly headers: MessageHeaders | undefined
+  /** Options that neither Nest nor this library has, such as `'options.user'`: they have no effect, as in Nest. */
+  readonly unknown: readonly string[]
 }
 
 /** The transport that Nest's options stand for, and options of its service or its client. */
@@ -42,25 +44,28 @@ export interface NestEnd extends Omit<FromNest, 'transport'> {
 }
 
 /**
- * Translates options of Nest. Options that Nest does not have must be options of the transport here.
+ * Translates options of Nest, and takes those of the transport here.
  * @param own the names of the options of the transport here
  * @throws {OptionError} an option is refused, with what to do in its place
  */
 export function fromNest(table: NestTable, given: object | undefined, own: readonly string[]): FromNest {
   const result: Record<string, unknown> = {}
-  translate(table, given ?? {}, '', own, result)
+  const unknown = translate(table, given ?? {}, '', own, result)
   const { service, client, ...transport } = result as { service?: object; client?: object }
   const { group, drain } = Object(service) as { group?: string; drain?: number }
-  return { transport, group, drain, headers: (Object(client) as { headers?: MessageHeaders }).headers }
+  const { headers } = Object(client) as { headers?: MessageHeaders }
+  return { transport, group, drain, headers, unknown }
 }
 
+/** @returns the options that nobody knows */
 function translate(
   table: NestTable,
   given: object,
   group: string,
   own: readonly string[],
   result: Record<string, unknown>
-): void {
+): string[] {
+  const unknown: string[] = []
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     if (value === undefined || value === null) continue
     const key = group + name
@@ -71,10 +76,11 @@ function translate(
       const converted = row.convert === undefined ? value : row.convert(value, path)
       if (row.ours !== undefined && converted !== undefined) put(result, row.ours, converted)
     } else if (Object.keys(table).some((one) => one.startsWith(`${key}.`)) && typeof value === 'object')
-      translate(table, value, `${key}.`, own, result)
+      unknown.push(...translate(table, value, `${key}.`, own, result))
     else if (group === '' && own.includes(name)) result[name] = value
-    else throw new OptionError(path, `${path} is no option of Nest's transport, and none of this library's`)
+    else unknown.push(path)
   }
+  return unknown
 }
 
 /** Sets an option by its path: `nest.queue`. Values of one group are merged. */
