@@ -82,7 +82,7 @@ export const OWN: Readonly<Record<TransportName, readonly string[]>> = {
   ],
   redis: ['cluster', 'sentinelName', 'sentinelUsername', 'sentinelPassword', 'family', 'keepAlive'],
   rabbitmq: [],
-  kafka: ['partitions', 'replicas', 'advertised', 'readUncommitted'],
+  kafka: ['partitions', 'replicas', 'start', 'createPartitioner', 'advertised', 'readUncommitted'],
   // Not a name: the server closes an older connection with the same id.
   mqtt: ['clientId', 'will', 'qos']
 }

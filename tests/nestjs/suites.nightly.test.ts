@@ -294,13 +294,6 @@ const DIFFERENCES: readonly Difference[] = [
     told: ['docs/mqtt.md', 'several processes | share messages | each gets every message']
   },
   {
-    over: 'rabbitmq',
-    spec: 'a fanout exchange',
-    columns: OURS,
-    outcome: REFUSED,
-    told: ['docs/rabbitmq.md', '`exchangeType` | only without an effect']
-  },
-  {
     over: 'redis',
     spec: 'a serializer of its own',
     columns: OURS,

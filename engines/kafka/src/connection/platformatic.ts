@@ -1,4 +1,5 @@
 /** The driver over @platformatic/kafka. No other file of this package sends a request to a broker. */
+import { isIP } from 'node:net'
 import { LONGEST_TIME, unlessAborted } from '@elysia-microservices/transport/kit'
 import {
   type API,
@@ -61,6 +62,11 @@ export const platformatic: Driver = {
   }
 }
 
+/** The name that a broker's certificate is asked for. Addresses of brokers are no names: Node warns of them. */
+export function serverName(host: string, given: string | undefined): string {
+  return given ?? (isIP(host) === 0 ? host : '')
+}
+
 function newConnection(
   { host }: Broker,
   { connectTimeout, tls, sasl, servername }: CheckedOptions,
@@ -74,7 +80,7 @@ function newConnection(
     // The driver keeps none in its queue: when a connection ends, it fails the requests of its queue from within each
     // other, so a thousand of them would end the process.
     maxInflights: Number.MAX_SAFE_INTEGER,
-    ...(tls && { tls, tlsServerName: servername ?? host }),
+    ...(tls && { tls, tlsServerName: serverName(host, servername) }),
     ...(sasl && { sasl: sasl as SASLOptions })
   })
 }
