@@ -147,10 +147,14 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   peers: own((contest) => isText(contest) && contest.layout === 'shared', layoutOf, {
     shows: (target) => target !== 'nest-strategy'
   }),
-  'inside nest': own(() => true, (contest) => `${payloadOf(contest)}, ${layoutOf(contest)}`, {
-    scope: INSIDE_NEST,
-    runtimes: true
-  }),
+  'inside nest': own(
+    () => true,
+    (contest) => `${payloadOf(contest)}, ${layoutOf(contest)}`,
+    {
+      scope: INSIDE_NEST,
+      runtimes: true
+    }
+  ),
   streams: own(
     (contest) => isLongStream(contest) || isManyStreams(contest),
     (contest) => `${loadOf(contest)}, ${asked(contest)}, ${layoutOf(contest)}`,

@@ -40,12 +40,20 @@ describe('a connection to Kafka', () => {
     const { scene, connection } = await open({ createPartitioner })
     scene.cluster.create({ name: 'p', partitions: 3 })
     for (const key of ['foobar', 'abc', undefined])
-      connection.emit('p', '{"pattern":"p","data":1}', undefined, key === undefined ? {} : { 'kafka-key': key })
+      connection.emit(
+        'p',
+        '{"pattern":"p","data":1}',
+        undefined,
+        key === undefined ? {} : { 'kafka-key': key }
+      )
     await connection.flush()
     // Kafka's own clients send both keys to partition 0.
     const keys = [0, 1, 2].map((partition) => scene.records('p', partition).map(({ keyText }) => keyText))
     assert.deepEqual(keys, [['abc'], [], ['foobar', undefined]])
-    assert.match(scene.lines.join(), /createPartitioner has given 9 for a record of 'p', which has 3 partitions/)
+    assert.match(
+      scene.lines.join(),
+      /createPartitioner has given 9 for a record of 'p', which has 3 partitions/
+    )
   })
 
   it('hears answers again after it was away for longer than answers are kept', async () => {

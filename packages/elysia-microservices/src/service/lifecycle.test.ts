@@ -129,7 +129,9 @@ describe('a service in an Elysia app', () => {
         .decorate({ db: shared, ...more.decorator })
         .state({ cart: shared, ...more.store })
         .use(service)
-      const started = [first, second].map((app) => new Promise<void>((resolve) => app.onStart(() => resolve())))
+      const started = [first, second].map(
+        (app) => new Promise<void>((resolve) => app.onStart(() => resolve()))
+      )
       const stops = [listen(first, service), listen(second, service)]
       await Promise.all(started)
       await service.listen()
@@ -138,7 +140,10 @@ describe('a service in an Elysia app', () => {
     }
     assert.deepEqual(await warned({}), [])
     const [line] = await warned({ decorator: { db: { id: 2 }, mail: 1 }, store: { visits: 0 } })
-    assert.match(line!, /^The service 'orders' is used by several apps .* without 'visits', 'db', 'mail' of another/)
+    assert.match(
+      line!,
+      /^The service 'orders' is used by several apps .* without 'visits', 'db', 'mail' of another/
+    )
   })
 
   it('starts at once in an app that listens already', async () => {
