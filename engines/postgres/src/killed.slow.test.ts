@@ -25,7 +25,7 @@ const server = await PostgresServer.start()
 after(() => server.stop())
 
 it(`what transactional handlers write happens once for each event, though ${KILLS} of their processes are killed`, {
-  timeout: KILLS * 4_000
+  timeout: KILLS * 10_000
 }, async () => {
   const url = await server.database()
   const { sql, query, end } = drive(MAIN_DRIVER, url, 2)
@@ -45,8 +45,13 @@ it(`what transactional handlers write happens once for each event, though ${KILL
       1_000
     )
 
-  const start = (...step: string[]) =>
-    spawn(process.execPath, [PROGRAM, url, ...step], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const start = (...step: string[]) => {
+    const child = spawn(process.execPath, [PROGRAM, url, ...step], {
+      stdio: ['ignore', 'inherit', 'inherit']
+    })
+    after(() => child.kill('SIGKILL'))
+    return child
+  }
   let kill = 0
   const live = async () => {
     while (kill < KILLS) {
@@ -56,8 +61,7 @@ it(`what transactional handlers write happens once for each event, though ${KILL
     }
   }
   await Promise.all(Array.from({ length: LANES }, live))
-  const last = start()
-  after(() => last.kill('SIGKILL'))
+  start()
   const counted = async () =>
     (await query('select count(*)::text as rows, count(distinct n)::text as events from effect'))[0]
   await until('All have happened', async () => (await counted())?.['events'] === String(count))
