@@ -1,5 +1,12 @@
 /** An event on its way to the engine, as the publisher keeps it, and the errors with which it ends. */
-import { ConnectionError, type Published, TimeoutError } from '@elysia-microservices/transport/kit'
+import {
+  ConnectionError,
+  NotStoredError,
+  OverloadedError,
+  PayloadTooLargeError,
+  type Published,
+  TimeoutError
+} from '@elysia-microservices/transport/kit'
 import type { OutgoingEvent } from './outgoing-event.ts'
 
 export interface Entry<Event> {
@@ -17,15 +24,50 @@ export interface Entry<Event> {
   forget: (() => void) | undefined
 }
 
+/** Makes the entry of an event that is published now. */
+export function newEntry<Event extends OutgoingEvent>(
+  event: Event,
+  sequence: number,
+  resolve: Entry<Event>['resolve'],
+  reject: Entry<Event>['reject']
+): Entry<Event> {
+  const { timeout } = event
+  const deadline = timeout === 0 ? Number.POSITIVE_INFINITY : performance.now() + timeout
+  return {
+    event,
+    sequence,
+    deadline,
+    firstSentAt: 0,
+    sentAt: 0,
+    isOver: false,
+    resolve,
+    reject,
+    forget: undefined
+  }
+}
+
 export function isOpen({ isOver }: Entry<unknown>): boolean {
   return !isOver
 }
 
-export function firstOfEachAddress<Event extends OutgoingEvent>(
-  entries: readonly Entry<Event>[]
-): Entry<Event>[] {
-  const seen = new Set<string>()
-  return entries.filter(({ event: { address } }) => !seen.has(address) && seen.add(address))
+/** The error of an event behind too many others. */
+export function tooMany(count: number, size: number): OverloadedError {
+  return new OverloadedError(
+    `${count} events (${size} bytes) already wait to be published; await each publish()`
+  )
+}
+
+/** The error of an event that is larger than the engine takes. */
+export function tooLarge({ size }: OutgoingEvent, title: string, room: number): PayloadTooLargeError {
+  return new PayloadTooLargeError(`the largest event of ${title}`, room, size, 'bytes of an event')
+}
+
+/** The error of an event for whose address nothing stores events. */
+export function nowhere(address: string): NotStoredError {
+  return new NotStoredError(
+    `The engine has no stream or queue that stores the event '${address}' at the moment`,
+    true
+  )
 }
 
 /** The error of an event whose time is over. @param reason why the engine takes no events, if it is known */

@@ -10,13 +10,13 @@ class Server implements Store<OutgoingEvent> {
   isConnected = true
   readonly maxPayload = 1024 * 1024
   /** `sent`: events on their way to the engine. `answers`: answers on their way back. */
-  sent: { readonly number: number; readonly id: string }[] = []
+  sent: { readonly number: number; readonly id: string; readonly address: string }[] = []
   answers: (() => void)[] = []
   readonly stored: string[] = []
   publisher: Publisher<OutgoingEvent> | undefined
 
-  append({ id }: OutgoingEvent, number: number): void {
-    if (this.isConnected) this.sent.push({ number, id })
+  append({ id, address }: OutgoingEvent, number: number): void {
+    if (this.isConnected) this.sent.push({ number, id, address })
   }
 
   store(count: number, refusal?: NotStoredError): void {
@@ -167,6 +167,50 @@ describe('a publisher', () => {
     assert.deepEqual([reasons.indexOf('unsent') >= 512, reasons.indexOf('unsent') <= 1_024], [true, true])
   })
 
+  it('goes on with other addresses while one is refused, and with that one in order when it is taken', async () => {
+    const { server, publisher } = setting()
+    const at = (address: string) => (id: string) => publisher.publish(event(id, { address }))
+    const [full, free] = [at('full'), at('free')]
+    const early = [full('1'), full('2'), free('a')]
+    const refusal = new NotStoredError('the stream is full', true)
+    const late: Promise<Published>[] = []
+    const round = async (isTaken: boolean) => {
+      await turn()
+      const refused = server.sent.filter(({ address }) => !isTaken && address !== 'free')
+      server.sent = server.sent.filter((one) => !refused.includes(one))
+      for (const { number } of refused) publisher.refused(number, refusal, true)
+      server.store(10)
+      server.answer(10)
+    }
+    await round(false)
+    late.push(full('3'), free('b'), free('c'))
+    await round(false)
+    await Promise.all([early[2], late[1], late[2]])
+    assert.deepEqual(server.stored, ['a', 'b', 'c'])
+    const serving = setInterval(() => void round(true), 5)
+    await Promise.all([...early, ...late])
+    clearInterval(serving)
+    assert.deepEqual(server.stored, ['a', 'b', 'c', '1', '2', '3'])
+    assert.ok(publisher.isIdle)
+  })
+
+  it('goes on with other addresses while it is not known whether one is stored', async () => {
+    const { promise: known, resolve } = Promise.withResolvers<void>()
+    const server = new Server()
+    const publisher = new Publisher<OutgoingEvent>({
+      title: 'NATS',
+      ensure: async (address) => (address === 'slow' ? known : undefined),
+      duplicateWindow: 120_000
+    })
+    server.publisher = publisher
+    publisher.attach(server)
+    const slow = publisher.publish(event('slow', { address: 'slow' }))
+    await serve(server, [publisher.publish(event('quick'))])
+    resolve()
+    await serve(server, [slow])
+    assert.deepEqual(server.stored, ['quick', 'slow'])
+  })
+
   it('says that its server is there, and silent, when nobody confirms an event', async () => {
     const { server, publisher } = setting()
     const silent = publisher.publish(event('a', { timeout: 20 }))
@@ -196,7 +240,10 @@ describe('a publisher', () => {
         }
         for (const { kind, count } of steps) {
           if (kind === 'publish')
-            for (let n = 0; n < count; n++) results.push(publisher.publish(event(String(results.length))))
+            for (let n = 0; n < count; n++) {
+              const address = String(results.length % 3)
+              results.push(publisher.publish(event(String(results.length), { address })))
+            }
           else if (kind === 'store') server.store(count)
           else if (kind === 'answer') server.answer(count)
           else if (kind === 'lose') server.lose()
@@ -210,10 +257,13 @@ describe('a publisher', () => {
           await turn()
         }
         const all = await Promise.all(results)
-        assert.deepEqual(server.stored, [...all.keys()].map(String))
+        for (const address of [0, 1, 2]) {
+          const isHere = (id: string) => Number(id) % 3 === address
+          assert.deepEqual(server.stored.filter(isHere), [...all.keys()].map(String).filter(isHere))
+        }
         assert.deepEqual(
-          all.map(({ position }) => position),
-          [...all.keys()].map((n) => String(n + 1))
+          all.map(({ position }) => server.stored[Number(position) - 1]),
+          [...all.keys()].map(String)
         )
         publisher.close(new Error('over'))
       })

@@ -3,20 +3,16 @@ import {
   CanceledError,
   DeadlineTimer,
   type EventRefusedError,
-  NotStoredError,
-  OverloadedError,
-  PayloadTooLargeError,
+  type NotStoredError,
   type Published,
   SlotTable
 } from '@elysia-microservices/transport/kit'
 import { repeat } from '../repeat.ts'
-import { type Entry, firstOfEachAddress, isOpen, tooLate, uncertain } from './entry.ts'
+import { type Entry, isOpen, newEntry, nowhere, tooLarge, tooLate, tooMany, uncertain } from './entry.ts'
+import { Lane } from './lane.ts'
 import type { OutgoingEvent, PublisherOptions, Store } from './outgoing-event.ts'
 
-/**
- * Most events, and most bytes of events, that the server has not confirmed yet. A stream of JetStream takes some
- * 10,000.
- */
+/** Most events, and bytes of events, that the server has not confirmed. A stream of JetStream takes some 10,000. */
 const WINDOW = 512
 const WINDOW_SIZE = 16 * 1024 * 1024
 /** Most events, and most bytes of events, that may wait to be sent. */
@@ -36,27 +32,23 @@ export class Publisher<Event extends OutgoingEvent> {
   readonly #known = new Set<string>()
   /** Events that were not sent yet, in order. */
   #waiting: Entry<Event>[] = []
+  /** Number and bytes of events that were not sent yet, also in lanes. */
   #waitingCount = 0
   #waitingSize = 0
+  /** Addresses whose events cannot simply be sent. */
+  readonly #lanes = new Map<string, Lane<Event>>()
   /** Events that were sent and are not confirmed. */
   #flight = new SlotTable<Entry<Event>>()
-  /** Events that were refused for now; they are sent again, in order, when no other event is in flight. */
-  #refused: Entry<Event>[] = []
   /** Events that the engine has, and stores when something else has ended there: nothing waits for them. */
   readonly #held = new Map<number, Entry<Event>>()
   /** Bytes of the events that were sent and are not confirmed. */
   #sentSize = 0
   #store: Store<Event> | undefined
   #sequence = 0
-  #isEnsuring = false
-  /** The engine was lost, or has refused an event: it is not known whether it stores events now. */
-  #isInDoubt = false
-  /** Only events that were sent alone are in flight: their answers tell whether the engine stores events. */
-  #isProbing = false
   #isGoingOn = false
   /** The engine opens another way, over which the events in flight are sent again. */
   #isReopening = false
-  #pause: ReturnType<typeof setTimeout> | undefined
+  #pausing: ReturnType<typeof setTimeout> | undefined
   #stopChecking: (() => void) | undefined
   #closed: Error | undefined
 
@@ -66,7 +58,7 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** Whether no event is left to publish. */
   get isIdle(): boolean {
-    return this.#flight.size + this.#waitingCount + this.#refused.length + this.#held.size === 0
+    return this.#all().length === 0
   }
 
   /** Whether there is a connection, even if its server is lost at the moment. */
@@ -81,16 +73,23 @@ export class Publisher<Event extends OutgoingEvent> {
     this.restored()
   }
 
-  /** The connection has its server again: events that were not confirmed are sent again, before all other events. */
+  /** The connection has its server again: events that were not confirmed are sent again, before later ones of theirs. */
   restored(): void {
-    this.#refused = [...this.#flight.all(), ...this.#held.values(), ...this.#refused]
+    const lost = [...this.#flight.all(), ...this.#held.values()]
     this.#held.clear()
     this.#flight = new SlotTable()
     this.#sentSize = 0
-    this.#isInDoubt = !this.isIdle && this.#options.refusesGaps !== true
+    for (const entry of [...lost, ...this.#waiting]) if (isOpen(entry)) this.#laneOf(entry.event).add(entry)
+    this.#waiting = []
+    for (const lane of this.#lanes.values()) lane.restored(this.#mayHaveGaps)
     // The wait for a way over the lost connection may never end.
     this.#isReopening = false
-    this.#resend()
+    this.#send()
+  }
+
+  /** Whether the engine may have stored an event behind one that it has refused or lost. */
+  get #mayHaveGaps(): boolean {
+    return this.#options.refusesGaps !== true
   }
 
   /** The driver has given up the connection; `attach` follows with the next connection. */
@@ -101,26 +100,12 @@ export class Publisher<Event extends OutgoingEvent> {
   /** Publishes an event. Resolves when the engine has stored the event. */
   publish(event: Event): Promise<Published> {
     return new Promise((resolve, reject) => {
-      const { signal, timeout, size, pattern } = event
+      const { signal, size, pattern } = event
       if (this.#closed !== undefined) return reject(this.#closed)
       if (signal?.aborted === true) return reject(new CanceledError(pattern, signal.reason, false))
       if (this.#waitingCount >= MAX_WAITING || this.#waitingSize + size > MAX_WAITING_SIZE)
-        return reject(
-          new OverloadedError(
-            `${this.#waitingCount} events (${this.#waitingSize} bytes) already wait to be published; await each publish()`
-          )
-        )
-      const entry: Entry<Event> = {
-        event,
-        sequence: this.#sequence++,
-        deadline: timeout === 0 ? Number.POSITIVE_INFINITY : performance.now() + timeout,
-        firstSentAt: 0,
-        sentAt: 0,
-        isOver: false,
-        resolve,
-        reject,
-        forget: undefined
-      }
+        return reject(tooMany(this.#waitingCount, this.#waitingSize))
+      const entry = newEntry(event, this.#sequence++, resolve, reject)
       if (signal !== undefined) this.#endWith(signal, entry)
       this.#waiting.push(entry)
       this.#waitingCount++
@@ -141,7 +126,7 @@ export class Publisher<Event extends OutgoingEvent> {
   close(error: Error, unsent: Error = error): void {
     this.#closed = unsent
     this.#timer.stop()
-    clearTimeout(this.#pause)
+    clearTimeout(this.#pausing)
     this.#stopChecking?.()
     for (const entry of this.#all()) this.#end(entry, entry.firstSentAt === 0 ? unsent : error)
   }
@@ -153,61 +138,78 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** Fails events that were not sent, because they cannot be sent. */
   failWaiting(error: Error): void {
-    for (const entry of [...this.#waiting]) if (!entry.isOver) this.#end(entry, error)
+    for (const entry of this.#all()) if (entry.firstSentAt === 0) this.#end(entry, error)
   }
 
   #all(): Entry<Event>[] {
-    return [...this.#flight.all(), ...this.#held.values(), ...this.#refused, ...this.#waiting].filter(isOpen)
+    const inLanes = [...this.#lanes.values()].flatMap((lane) => lane.open)
+    return [...this.#flight.all(), ...this.#held.values(), ...inLanes, ...this.#waiting].filter(isOpen)
+  }
+
+  /** The lane of an address; makes one if there is none. */
+  #laneOf({ address }: Event): Lane<Event> {
+    let lane = this.#lanes.get(address)
+    if (lane === undefined) {
+      const flight = [...this.#flight.all()].filter(({ event }) => event.address === address)
+      lane = new Lane(address, flight.length)
+      this.#lanes.set(address, lane)
+    }
+    return lane
   }
 
   #send(): void {
     const store = this.#store
-    if (store?.isConnected !== true || this.#isEnsuring || this.#refused.length > 0) return
-    if (this.#isProbing && this.#flight.size > 0) return
-    this.#isProbing = this.#isInDoubt && this.#flight.size === 0
-    const most = this.#isProbing ? 1 : (this.#options.window ?? WINDOW)
+    if (store?.isConnected !== true) return
+    for (const lane of this.#lanes.values()) this.#sendLane(store, lane)
     // The end of an event that cannot be sent may replace the list.
     const waiting = this.#waiting
     let sent = 0
-    while (
-      sent < waiting.length &&
-      this.#flight.size < most &&
-      this.#held.size < WINDOW &&
-      this.#sentSize < WINDOW_SIZE
-    ) {
+    for (; sent < waiting.length && this.#hasRoom; sent++) {
       const entry = waiting[sent] as Entry<Event>
-      if (entry.isOver) {
-        sent++
-        continue
+      const { address } = entry.event
+      if (entry.isOver) continue
+      const isApart = (this.#lanes.size > 0 && this.#lanes.has(address)) || !this.#isKnown(address)
+      if (!isApart) this.#transmit(store, entry)
+      else {
+        const lane = this.#laneOf(entry.event)
+        lane.add(entry)
+        this.#sendLane(store, lane)
       }
-      if (!this.#isKnown(entry)) {
-        void this.#ensure(entry)
-        break
-      }
-      sent++
-      this.#transmit(store, entry)
     }
     if (sent > 0) this.#waiting = waiting.slice(sent)
-    if (this.#isProbing && this.#flight.size > 0) this.#isInDoubt = false
+  }
+
+  get #hasRoom(): boolean {
+    return (
+      this.#flight.size < (this.#options.window ?? WINDOW) &&
+      this.#held.size < WINDOW &&
+      this.#sentSize < WINDOW_SIZE
+    )
+  }
+
+  #sendLane(store: Store<Event>, lane: Lane<Event>): void {
+    while (lane.isFree && this.#hasRoom && !lane.isEmpty) {
+      if (!this.#isKnown(lane.address)) return void this.#ensure(lane)
+      this.#transmit(store, lane.take() as Entry<Event>)
+    }
+    const isDone = lane.isEmpty && lane.isFree
+    if (isDone && (!lane.isInDoubt || this.#lanes.size > MAX_KNOWN)) this.#lanes.delete(lane.address)
   }
 
   #transmit(store: Store<Event>, entry: Entry<Event>): void {
-    const { event } = entry
+    const { event, firstSentAt } = entry
     const room = store.maxPayload
-    if (event.size > room)
-      return this.#end(
-        entry,
-        new PayloadTooLargeError(
-          `the largest event of ${this.#options.title}`,
-          room,
-          event.size,
-          'bytes of an event'
-        )
-      )
-    if (entry.firstSentAt === 0) this.#leave(entry)
-    entry.sentAt = performance.now()
-    if (entry.firstSentAt === 0) entry.firstSentAt = entry.sentAt
+    if (event.size > room) return this.#end(entry, tooLarge(event, this.#options.title, room))
+    const now = performance.now()
+    // After nearly the whole window, the server may have forgotten the id and would store the event a second time.
+    if (firstSentAt !== 0 && now - firstSentAt >= this.#options.duplicateWindow * 0.8)
+      return this.#end(entry, uncertain(event, this.#options.title))
+    if (firstSentAt === 0) this.#leave(entry)
+    entry.sentAt = now
+    entry.firstSentAt ||= now
     this.#flight.put(entry)
+    const lane = this.#lanes.size === 0 ? undefined : this.#lanes.get(event.address)
+    if (lane !== undefined) lane.flight++
     this.#sentSize += event.size
     this.#stopChecking ??= repeat(() => this.#checkSilence(), AGAIN_AFTER / 4)
     try {
@@ -217,42 +219,37 @@ export class Publisher<Event extends OutgoingEvent> {
     }
   }
 
-  #isKnown({ event }: Entry<Event>): boolean {
-    return this.#options.ensure === undefined || this.#known.has(event.address)
+  #isKnown(address: string): boolean {
+    return this.#options.ensure === undefined || this.#known.has(address)
   }
 
-  /**
-   * Makes sure that events for an address are stored. The first event for the address waits for this, and so do all
-   * later events.
-   */
-  async #ensure(entry: Entry<Event>): Promise<void> {
-    const { address } = entry.event
-    this.#isEnsuring = true
-    let pause = 0
+  /** Makes sure that events of an address are stored. All of its events wait for this. */
+  async #ensure(lane: Lane<Event>): Promise<void> {
+    const { address } = lane
+    lane.isEnsuring = true
     try {
       await this.#options.ensure?.(address)
       if (this.#known.size >= MAX_KNOWN) this.#known.clear()
       this.#known.add(address)
     } catch (error) {
       const { retryable } = error as { retryable?: unknown }
-      if (retryable !== true)
-        for (const one of this.#all()) if (one.event.address === address) this.#end(one, error as Error)
       // A temporary error is the error of events whose timeout ends meanwhile.
-      this.#lastRefusal = error as Error
-      pause = retryable === true ? REFUSED_PAUSE : 0
+      lane.refusal = error as Error
+      if (retryable === true) this.#pause(lane)
+      else this.forbidden(address, error as Error)
     } finally {
-      this.#isEnsuring = false
+      lane.isEnsuring = false
     }
-    if (this.#closed !== undefined) return
-    if (pause === 0) this.#resend()
-    else this.#later(() => this.#resend())
+    if (this.#closed === undefined) this.#send()
   }
 
-  #lastRefusal: Error | undefined
-
-  #later(task: () => void): void {
-    clearTimeout(this.#pause)
-    this.#pause = setTimeout(task, REFUSED_PAUSE)
+  #pause(lane: Lane<Event>): void {
+    lane.isPausing = true
+    this.#pausing ??= setTimeout(() => {
+      this.#pausing = undefined
+      for (const one of this.#lanes.values()) one.isPausing = false
+      this.#send()
+    }, REFUSED_PAUSE)
   }
 
   // ── answers of the engine ────────────────────────────────────────────────────────────────────────────
@@ -263,11 +260,16 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #sent(number: number): Entry<Event> | undefined {
-    const entry =
-      this.#flight.get(number) ??
-      this.#held.get(number) ??
-      this.#refused.find(({ sequence }) => sequence === number)
+    const entry = this.#flight.get(number) ?? this.#held.get(number) ?? this.#inLanes(number)
     return entry?.isOver === true ? undefined : entry
+  }
+
+  #inLanes(number: number): Entry<Event> | undefined {
+    for (const lane of this.#lanes.values()) {
+      const entry = lane.find(number)
+      if (entry !== undefined) return entry
+    }
+    return undefined
   }
 
   /**
@@ -281,7 +283,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#land(entry)
     entry.isOver = true
     const { id, isOwnId } = entry.event
-    this.#settle(entry)
+    entry.forget?.()
     entry.resolve({ id, position, duplicate: isDuplicate && !isOwnId })
     this.#goOn()
   }
@@ -290,7 +292,7 @@ export class Publisher<Event extends OutgoingEvent> {
   held(number: number): void {
     const entry = this.#flight.get(number)
     if (entry === undefined) return
-    this.#flight.delete(entry)
+    this.#unfly(entry)
     this.#held.set(number, entry)
     this.#goOn()
   }
@@ -301,7 +303,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#isGoingOn = true
     queueMicrotask(() => {
       this.#isGoingOn = false
-      this.#resend()
+      this.#send()
     })
   }
 
@@ -315,7 +317,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#land(entry)
     if (passes) return this.#refuse(entry, error)
     this.#end(entry, error)
-    this.#resend()
+    this.#send()
   }
 
   /** Nothing at the engine stores events for this address: the stream or queue was deleted, or was not created yet. */
@@ -325,47 +327,13 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#land(entry)
     const { address } = entry.event
     this.#known.delete(address)
-    this.#refuse(
-      entry,
-      new NotStoredError(
-        `The engine has no stream or queue that stores the event '${address}' at the moment`,
-        true
-      )
-    )
+    this.#refuse(entry, nowhere(address))
   }
 
   #refuse(entry: Entry<Event>, error: Error): void {
-    this.#lastRefusal = error
-    this.#isInDoubt = this.#options.refusesGaps !== true
-    this.#refused.push(entry)
-    this.#later(() => this.#resend())
-  }
-
-  /**
-   * Sends refused and lost events again, in order, once no event is in flight that could be stored before them. If it
-   * is not known whether the engine stores events, the first event of each address is sent alone, because an engine
-   * that has just started may refuse some events and store those behind them.
-   */
-  #resend(): void {
-    const store = this.#store
-    if (this.#refused.length === 0) return this.#send()
-    if (store?.isConnected !== true || this.#flight.size > 0 || this.#isEnsuring) return
-    const refused = this.#refused.filter(isOpen).sort((one, other) => one.sequence - other.sequence)
-    const unknown = refused.find((entry) => !this.#isKnown(entry))
-    if (unknown !== undefined) return void this.#ensure(unknown)
-    const sent = new Set(this.#isInDoubt ? firstOfEachAddress(refused) : refused)
-    this.#isProbing = this.#isInDoubt
-    this.#isInDoubt = false
-    this.#refused = refused.filter((entry) => !sent.has(entry))
-    const now = performance.now()
-    for (const entry of sent) {
-      // After nearly the whole window, the server may have forgotten the id and would store the event a second time.
-      if (now - entry.firstSentAt < this.#options.duplicateWindow * 0.8) this.#transmit(store, entry)
-      else this.#end(entry, uncertain(entry.event, this.#options.title))
-    }
-    // All events of this round have ended, so no answer will send the others.
-    if (this.#refused.length > 0 && this.#flight.size === 0) return this.#goOn()
-    this.#send()
+    const lane = this.#laneOf(entry.event)
+    lane.refused(entry, error, this.#mayHaveGaps)
+    this.#pause(lane)
   }
 
   #checkSilence(): void {
@@ -376,7 +344,7 @@ export class Publisher<Event extends OutgoingEvent> {
     }
     if (this.#isSilent && !this.#isReopening) void this.#sendAgain()
     // The store was not connected when refused events were to be sent again, and may be by now.
-    else if (this.#flight.size === 0) this.#resend()
+    else if (this.#flight.size === 0) this.#send()
   }
 
   get #isSilent(): boolean {
@@ -406,26 +374,30 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #tooLate(entry: Entry<Event>): Error {
-    if (entry.firstSentAt === 0 && this.#lastRefusal !== undefined) return this.#lastRefusal
+    const refusal = this.#lanes.get(entry.event.address)?.refusal
+    if (entry.firstSentAt === 0 && refusal !== undefined) return refusal
     if (this.#held.has(entry.sequence)) return tooLate(entry, this.#options.holding)
     // A server with a full disk does not answer.
     const silent =
       this.#store?.isConnected === true && entry.firstSentAt !== 0
         ? `the ${this.#options.title} server is connected; its log may tell the reason, such as a full disk`
         : undefined
-    return tooLate(entry, this.#lastRefusal?.message ?? this.#options.halted?.() ?? silent)
+    return tooLate(entry, refusal?.message ?? this.#options.halted?.() ?? silent)
   }
 
   /** Removes the event from those that the server has. @returns whether it was there */
   #land(entry: Entry<Event>): boolean {
-    const isThere = this.#flight.delete(entry) || this.#held.delete(entry.sequence)
+    const isThere = this.#unfly(entry) || this.#held.delete(entry.sequence)
     if (isThere) this.#sentSize -= entry.event.size
     return isThere
   }
 
-  #settle(entry: Entry<Event>): void {
-    entry.forget?.()
-    this.#lastRefusal = undefined
+  /** Removes the event from the events in flight. @returns whether it was there */
+  #unfly(entry: Entry<Event>): boolean {
+    if (!this.#flight.delete(entry)) return false
+    const lane = this.#lanes.size === 0 ? undefined : this.#lanes.get(entry.event.address)
+    if (lane !== undefined) lane.flight--
+    return true
   }
 
   #end(entry: Entry<Event>, error: Error): void {
@@ -438,8 +410,6 @@ export class Publisher<Event extends OutgoingEvent> {
     entry.reject(error)
     // The lists are not filtered for each event, because many events end at once while there is no server.
     if (this.#waiting.length > 2 * this.#waitingCount + 16) this.#waiting = this.#waiting.filter(isOpen)
-    if (this.#refused.length > 16) return
-    this.#refused = this.#refused.filter(isOpen)
   }
 
   /** Removes the event from the count of events that wait to be sent. */
