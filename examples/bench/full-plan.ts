@@ -366,9 +366,9 @@ function byConcurrency(runtime: Runtime): PlannedContest[] {
 
 /** The codecs for each shape of payload: codecs differ for objects, and bytes need a codec that carries them. */
 const CODECS: Partial<Readonly<Record<PayloadShape, readonly Codec[]>>> = {
-  object: ['msgpack'],
-  document: ['msgpack'],
-  list: ['msgpack'],
+  object: ['shapes', 'msgpack'],
+  document: ['shapes', 'msgpack'],
+  list: ['shapes', 'msgpack'],
   binary: ['bytes', 'msgpack']
 }
 

@@ -19,13 +19,14 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 /** A program that is run without any global of Node except the console. */
 const PROGRAM = `
 import '@elysia-microservices/transport/msgpack'
+import '@elysia-microservices/transport/shapes'
 import { jsonCodec, openCodec, ByteWriter, memory } from '@elysia-microservices/transport/kit'
 
 const values = [
   undefined, null, true, 0, -1.5, 1e21, '', 'é€😀', 'a'.repeat(5000), [1, [2, { a: null }]],
   { text: 'ü', list: [1, 2, 3], nested: { deep: { er: true } } }
 ]
-for (const mimeType of ['application/json', 'application/x-msgpack']) {
+for (const mimeType of ['application/json', 'application/x-msgpack', 'application/x-json-shapes']) {
   const codec = openCodec(mimeType)
   for (const value of values) {
     const out = new ByteWriter()

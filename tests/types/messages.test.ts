@@ -319,7 +319,7 @@ describe('the error at the start of the program for', () => {
   it('an unknown codec', () => {
     assert.throws(() => connect({ port: 4000, codec: 'protobuf' as 'json' }), {
       code: 'OPTION',
-      message: "options.codec must be one of 'json', 'bytes', 'msgpack', but is 'protobuf'"
+      message: "options.codec must be one of 'json', 'bytes', 'msgpack', 'shapes', but is 'protobuf'"
     })
   })
 })

@@ -140,11 +140,11 @@ const rejected: [flags: string, message: string][] = [
     "--shape: got 'round', expected flat or object or document or list or record or binary or large"
   ],
   ['--shape=object --payload=9', "--payload: got '9' with --shape=object, which has a fixed size"],
-  ['--codec=xml', "--codec: got 'xml', expected json or bytes or msgpack"],
+  ['--codec=xml', "--codec: got 'xml', expected json or bytes or msgpack or shapes"],
   ['--client=nest --codec=json', "--codec: got 'json' with the nest client"],
   ['--protocol=nest --codec=json', "--codec: got 'json' with --protocol=nest, which only has JSON"],
   ['--shape=binary', "--codec: got 'json' with --shape=binary, expected bytes or msgpack"],
-  ['--codec=bytes', "--codec: got 'bytes' with --shape=flat, expected json or msgpack"],
+  ['--codec=bytes', "--codec: got 'bytes' with --shape=flat, expected json, msgpack or shapes"],
   ['--protocol=http', "--protocol: got 'http', expected rsocket or nest"],
   ['--client=nest --protocol=nest', "--protocol: got 'nest' with the nest client"],
   ['--pipeline=5', "--pipeline: got '5' with the elysia client, expected --client=raw"],

@@ -125,7 +125,7 @@ describe('options of a comparison', () => {
     ['--target=nest', /Unknown option '--target'. Allowed: --targets --runs --clients/],
     ['--targets=rails', /--targets: got 'rails', expected one or more of elysia, .*nest, .*raw/],
     ['--shape=binary', /--codec: got 'json' with --shape=binary, expected bytes or msgpack/],
-    ['--codec=bytes', /--codec: got 'bytes' with --shape=flat, expected json or msgpack/],
+    ['--codec=bytes', /--codec: got 'bytes' with --shape=flat, expected json, msgpack or shapes/],
     ['--shapes=object', /--shapes: got 'object', expected one or more of per-client, shared/],
     ['--shapes=shared,shared', /--shapes: got 'shared,shared'/],
     ['--concurrency=1,x', /--concurrency: got '1,x', expected whole numbers from 1 to 10000/],

@@ -52,7 +52,8 @@ function readPayloadPart(part: string): PayloadOptions | undefined {
 const CARRIES: Partial<Readonly<Record<Codec, { carries(shape: PayloadShape): boolean; instead: string }>>> =
   {
     json: { carries: (shape) => shape !== 'binary', instead: 'bytes or msgpack' },
-    bytes: { carries: (shape) => shape === 'binary', instead: 'json or msgpack' }
+    shapes: { carries: (shape) => shape !== 'binary', instead: 'bytes or msgpack' },
+    bytes: { carries: (shape) => shape === 'binary', instead: 'json, msgpack or shapes' }
   }
 
 /**

@@ -17,7 +17,7 @@ export const protocols = ['rsocket', 'nest'] as const
 /** The protocols of our own client. Other clients have only one. */
 export type Protocol = (typeof protocols)[number]
 
-export const codecs = ['json', 'bytes', 'msgpack'] as const
+export const codecs = ['json', 'bytes', 'msgpack', 'shapes'] as const
 /** The encoding of data by our own client over RSocket. */
 export type Codec = (typeof codecs)[number]
 

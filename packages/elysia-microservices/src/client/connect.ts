@@ -151,6 +151,9 @@ export type ConnectOptions<Codec extends CodecName = 'json'> =
   | TcpConnectOptions<Codec>
   | TransportClientOptions<Codec>
 
+/** The codecs by which the same arrives. */
+type LikeJson = 'json' | 'shapes'
+
 /** Options of `connect()` for a client with `publish` and `group`. */
 type Stored<Codec extends CodecName> = StoringConnectOptions<Codec> | StoreConnectOptions<Codec>
 
@@ -189,10 +192,10 @@ const NAMES: readonly string[] = [...Object.keys(CLIENT_OPTIONS), 'transport']
 export function connect(options: Stored<CodecName> & RepeatingOptions): UntypedStoringClient
 export function connect(options?: ConnectOptions<CodecName> & RepeatingOptions): UntypedClient
 export function connect<Service>(
-  options: Stored<'json'> & RepeatingOptions<Hidden<Service>>
+  options: Stored<LikeJson> & RepeatingOptions<Hidden<Service>>
 ): StoringClient<Service>
 export function connect<Service>(
-  options?: ConnectOptions & RepeatingOptions<Hidden<Service>>
+  options?: ConnectOptions<LikeJson> & RepeatingOptions<Hidden<Service>>
 ): Client<Service>
 export function connect<Service>(
   options: Stored<'msgpack'> & RepeatingOptions<Hidden<Service>>

@@ -305,6 +305,10 @@ describe('what a caller may send', () => {
 
 describe('the codec of a client', () => {
   it('is known from its options or its transport', () => {
+    expectTypeOf(() => connect<Service>({ codec: 'shapes' })).returns.toEqualTypeOf<ClientOf<Service>>()
+    expectTypeOf(() => connect<Service>({ transport: tcp({ codec: 'shapes' }) })).returns.toEqualTypeOf<
+      ClientOf<Service>
+    >()
     expectTypeOf(() => connect<Service>({ codec: 'msgpack' })).returns.toEqualTypeOf<
       ClientOf<Service, 'msgpack'>
     >()

@@ -179,7 +179,7 @@ type Fitting<One, All, By extends Way> = [Changed<One, By, 'compared'>] extends 
  */
 export type WayOf<Codec> = [Codec] extends [Octets] ? 'bytes' : OneWay<Exclude<Codec, Octets>>
 type Octets = 'bytes' | 'application/octet-stream'
-type OneWay<Codec> = Codec extends 'json' | 'application/json'
+type OneWay<Codec> = Codec extends 'json' | 'application/json' | 'shapes' | 'application/x-json-shapes'
   ? 'json'
   : Codec extends 'msgpack' | 'application/x-msgpack'
     ? 'msgpack'

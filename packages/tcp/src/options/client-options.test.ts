@@ -89,6 +89,7 @@ describe('the options of a client', () => {
     [{ eject: { window: 1 } }, undefined],
     [{ codec: 'xml' }, 'codec'],
     [{ codec: 'msgpack' }, undefined],
+    [{ codec: 'shapes' }, undefined],
     [{ rsocket: { codec: 'json' } }, 'rsocket.codec'],
     [{ protocol: 'nest', codec: 'msgpack' }, 'codec'],
     [{ protocol: 'nest', rsocket: { lease: true } }, 'rsocket'],

@@ -1,6 +1,7 @@
 /** The options that client and server share, and their checks. */
-// MessagePack is imported here, because users of TCP choose codecs by name, and `'msgpack'` must always be available.
+// All codecs are imported here, because users of TCP choose them by name.
 import '@elysia-microservices/transport/msgpack'
+import '@elysia-microservices/transport/shapes'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { nativeSockets } from '../socket/index.ts'
 import type { SocketRuntime } from '../socket/socket.ts'

@@ -74,3 +74,9 @@ export function asBuffer(bytes: Uint8Array): Uint8Array {
 
 /** The fastest functions of this runtime. */
 export const text: TextFunctions = found === undefined ? platformText() : bufferText(found)
+
+/** Returns whether a text can be UTF-8. For most texts the JavaScript engine knows the answer without reading them. */
+export function isWellFormed(text: string): boolean {
+  // Every supported runtime has `isWellFormed`; the TypeScript types are of an older standard.
+  return (text as string & { isWellFormed(): boolean }).isWellFormed()
+}

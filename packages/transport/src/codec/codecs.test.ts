@@ -6,10 +6,11 @@ import { Packr } from 'msgpackr/pack'
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { OptionError, ProtocolError } from '../errors/index.ts'
 import '../msgpack.ts'
+import '../shapes.ts'
 import type { Codec } from './codec.ts'
 import { codecNames, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codecs.ts'
 
-const structured = ['json', 'msgpack'] as const
+const structured = ['json', 'shapes', 'msgpack'] as const
 const packed = ['msgpack'] as const
 
 const open = (name: string) => openCodec(mimeTypeOfCodec(name)) as Codec
@@ -45,10 +46,11 @@ describe('codecs', () => {
     assert.deepEqual(knownMimeTypes(), [
       'application/json',
       'application/octet-stream',
-      'application/x-msgpack'
+      'application/x-msgpack',
+      'application/x-json-shapes'
     ])
     for (const name of ['bytes', ...structured]) assert.ok(knownMimeTypes().includes(mimeTypeOfCodec(name)))
-    assert.deepEqual(codecNames(), ['json', 'bytes', 'msgpack'])
+    assert.deepEqual(codecNames(), ['json', 'bytes', 'msgpack', 'shapes'])
     for (const type of knownMimeTypes()) assert.ok(hasCodec(type) && openCodec(type)?.mimeType === type)
     assert.equal(openCodec('text/plain'), undefined)
     assert.equal(hasCodec('text/plain'), false)
@@ -113,9 +115,9 @@ describe('codecs', () => {
           '{"a":{"__proto__":{"polluted":true}},"constructor":{"prototype":{"polluted":1}}}'
         )
         const bytes =
-          name === 'json'
-            ? Buffer.from(JSON.stringify(value))
-            : Buffer.from(new Packr({ useRecords: false }).pack(value))
+          name === 'msgpack'
+            ? Buffer.from(new Packr({ useRecords: false }).pack(value))
+            : Buffer.from(open(name).encode(value) as Uint8Array)
         const received = open(name).decode(bytes, 0, bytes.length) as Record<string, unknown>
         assert.equal(({} as Record<string, unknown>)['polluted'], undefined)
         assert.equal((Object(received['a']) as Record<string, unknown>)['polluted'], undefined)
@@ -218,14 +220,15 @@ describe('codecs', () => {
     ['a function in a list', [() => 1], 'data[0]', 'a function'],
     ['a symbol', Symbol('x'), 'data', 'a symbol']
   ]
-  describe('json refuses', () => {
+  describe('json and shapes refuse', () => {
     for (const [what, value, path, wrong] of lost) {
-      it(`${what}, and says where it stands`, () => {
-        assert.throws(
-          () => encode(open('json'), value),
-          (error) => error instanceof OptionError && error.path === path && error.message.includes(wrong),
-          String(value)
-        )
+      it(`${what}, and say where it stands`, () => {
+        for (const name of ['json', 'shapes'])
+          assert.throws(
+            () => encode(open(name), value),
+            (error) => error instanceof OptionError && error.path === path && error.message.includes(wrong),
+            String(value)
+          )
       })
     }
   })

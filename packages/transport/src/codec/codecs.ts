@@ -11,14 +11,15 @@ const SHORT_NAMES = new Map<string, string>()
 
 /** Codecs with their own import path, because they add much more code than JSON. */
 const BY_IMPORT: Readonly<Record<string, string>> = {
-  msgpack: '@elysia-microservices/transport/msgpack'
+  msgpack: '@elysia-microservices/transport/msgpack',
+  shapes: '@elysia-microservices/transport/shapes'
 }
 
 registerCodec('json', jsonCodec.mimeType, () => jsonCodec)
 registerCodec('bytes', bytesCodec.mimeType, () => bytesCodec)
 
 /** The name of a codec, or its MIME type. */
-export type CodecName = 'json' | 'msgpack' | 'bytes' | `${string}/${string}`
+export type CodecName = 'json' | 'shapes' | 'msgpack' | 'bytes' | `${string}/${string}`
 
 /** Carries the codec of a transport's clients in its type. Has no value at run time. */
 export interface Carrying<Codec extends CodecName> {

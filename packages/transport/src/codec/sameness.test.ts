@@ -1,10 +1,11 @@
-/** JSON and MessagePack treat each kind of value the same, unless docs/protocol.md says otherwise. */
+/** The codecs treat each kind of value the same, unless docs/protocol.md says otherwise. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Packr } from 'msgpackr/pack'
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { OptionError, ProtocolError } from '../errors/index.ts'
 import '../msgpack.ts'
+import '../shapes.ts'
 import type { Codec } from './codec.ts'
 import { mimeTypeOfCodec, openCodec } from './codecs.ts'
 
@@ -37,7 +38,7 @@ const bytes = Uint8Array.of(1, 2, 3)
 const own = JSON.parse('{"__proto__":{"a":1}}') as unknown
 
 /**
- * Rows of a name, a value, what arrives through JSON, and what arrives through both kinds of MessagePack if that
+ * Rows of a name, a value, what arrives through JSON and shapes, and what arrives through MessagePack if that
  * differs.
  */
 const VALUES: readonly (readonly [what: string, value: unknown, json: unknown, packed?: unknown])[] = [
@@ -62,6 +63,13 @@ const VALUES: readonly (readonly [what: string, value: unknown, json: unknown, p
   ['a bigint', { a: 5n }, refused('data.a'), { a: 5n }],
   ['undefined in an object', { a: undefined, b: 1 }, { b: 1 }, { a: undefined, b: 1 }],
   ['undefined in a list', [undefined], [null], [undefined]],
+  [
+    'a list with a hole, and an object of a class',
+    [new Array(1), new Money(5)],
+    [[null], { amount: 5 }],
+    [[undefined], { amount: 5 }]
+  ],
+  ['a Map behind a hole', [new Array(1), new Map()], refused('data[1]'), [[undefined], new Map()]],
   ['a Date', new Date(5), '1970-01-01T00:00:00.005Z', new Date(5)],
   ['a Map', { a: new Map([[1, 2]]) }, refused('data.a'), { a: new Map([[1, 2]]) }],
   ['a Set of a Set', new Set([new Set([1])]), refused('data'), new Set([new Set([1])])],
@@ -77,8 +85,8 @@ const VALUES: readonly (readonly [what: string, value: unknown, json: unknown, p
 
 describe('codecs carry the same', () => {
   for (const [what, value, json, packed = json] of VALUES) {
-    for (const name of ['json', 'msgpack'] as const) {
-      const expected = name === 'json' ? json : packed
+    for (const name of ['json', 'shapes', 'msgpack'] as const) {
+      const expected = name === 'msgpack' ? packed : json
       it(`${name}: ${what} is ${expected instanceof Refused ? 'refused' : 'carried'}`, () => {
         const [near, far] = [open(name), open(name)]
         // Twice, because a refused value must leave nothing behind in the codec.

@@ -58,7 +58,9 @@ export function findUncarriable(value: unknown, { judge, omits, members }: Rules
 
 /** The items of an array, or the properties of an object. */
 export function membersOf(object: object): Iterable<Member> {
-  if (Array.isArray(object)) return object.map((item, index) => [`[${index}]`, item])
+  // `map` would leave the holes of a list out.
+  if (Array.isArray(object))
+    return Array.from(object, (item: unknown, index) => [`[${index}]`, item] as const)
   return Object.entries(object).map(([key, member]) => [
     IDENTIFIER.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`,
     member

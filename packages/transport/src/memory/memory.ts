@@ -14,7 +14,7 @@ import { MemoryStoreClient, MemoryStoreServer } from './store-ends.ts'
 
 /** Options of `memory()`. */
 export interface MemoryOptions<Codec extends CodecName = CodecName> {
-  /** The codec of the data: `'json'`, `'msgpack'`, `'bytes'` or a MIME type. Default: `'json'`. */
+  /** The codec of the data: `'json'`, `'shapes'`, `'msgpack'`, `'bytes'` or a MIME type. Default: `'json'`. */
   readonly codec?: Codec | undefined
   /**
    * The clock for the retries of durable events: a `ManualClock` in tests that do not want to wait. Default: the

@@ -135,7 +135,7 @@ interface Closing {
  */
 export function connect(options?: WebSocketClientOptions<CodecName>): UntypedWebClient
 export function connect<Service, Door = undefined>(
-  options?: WebSocketClientOptions
+  options?: WebSocketClientOptions<'json' | 'shapes'>
 ): WebClientOf<Service, Door>
 export function connect<Service, Door = undefined>(
   options: WebSocketClientOptions<'msgpack'>

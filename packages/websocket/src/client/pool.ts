@@ -54,7 +54,9 @@ export interface PoolOptions<Codec extends CodecName = 'json'>
  * ```
  */
 export function connect(options: PoolOptions<CodecName>): UntypedWebClient
-export function connect<Service, Door = undefined>(options: PoolOptions): WebClientOf<Service, Door>
+export function connect<Service, Door = undefined>(
+  options: PoolOptions<'json' | 'shapes'>
+): WebClientOf<Service, Door>
 export function connect<Service, Door = undefined>(
   options: PoolOptions<'msgpack'>
 ): WebClientOf<Service, Door, 'msgpack'>

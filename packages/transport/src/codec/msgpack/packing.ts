@@ -1,6 +1,7 @@
 /** Packs and unpacks MessagePack with msgpackr. */
 import type { Packr } from 'msgpackr/pack'
 import * as unpacking from 'msgpackr/unpack'
+import { isWellFormed } from '../../bytes/text.ts'
 import { OptionError, ProtocolError } from '../../errors/index.ts'
 import { checkDepth } from '../depth.ts'
 import {
@@ -11,7 +12,7 @@ import {
   type Rules,
   type Verdict
 } from '../uncarriable.ts'
-import { isOpaque, isWellFormed, LONE_SURROGATE, prepared, type Replace } from './prepare.ts'
+import { isOpaque, LONE_SURROGATE, prepared, type Replace } from './prepare.ts'
 
 /** Options of msgpackr for packing and unpacking. */
 export const COMMON = {

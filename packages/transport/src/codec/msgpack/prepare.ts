@@ -2,6 +2,8 @@
  * Prepares a value for MessagePack, so that MessagePack carries the same as JSON where JSON can: boxed values are
  * unboxed, members that are functions are left out, and a value that would arrive as another type is refused.
  */
+import { isWellFormed } from '../../bytes/text.ts'
+
 const OPAQUE = new Set(
   ['Promise', 'WeakMap', 'WeakSet', 'WeakRef', 'Generator', 'AsyncGenerator', 'Error', 'RegExp'].map(
     (tag) => `[object ${tag}]`
@@ -18,12 +20,6 @@ export function isOpaque(value: object): boolean {
 
 /** The reason for which a text with a lone surrogate cannot be packed: the end of a sentence about the text. */
 export const LONE_SURROGATE = 'has a lone surrogate, which UTF-8 cannot encode'
-
-/** Returns whether a text can be UTF-8. For most texts the JavaScript engine knows the answer without reading them. */
-export function isWellFormed(text: string): boolean {
-  // Every supported runtime has `isWellFormed`; the TypeScript types are of an older standard.
-  return (text as string & { isWellFormed(): boolean }).isWellFormed()
-}
 
 /** Replaces a value for which a codec has its own form; returns any other value unchanged. */
 export type Replace = (value: object | bigint) => unknown
