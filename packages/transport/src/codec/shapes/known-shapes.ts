@@ -6,20 +6,15 @@ import { concatBytes } from '../../bytes/read.ts'
 import { isWellFormed, text as utf8 } from '../../bytes/text.ts'
 import { hashOf, SEPARATOR, SHAPE_HEAD } from './format.ts'
 
-/**
- * Most shapes that follow one. Objects with more are lists of data whose keys are names or ids; those are not worth
- * remembering.
- */
+/** Most shapes that follow one. An object with other keys each time is a list whose keys are data, such as ids. */
 const MAX_BRANCHES = 32
 const MAX_FIRST_KEYS = 256
 /** The tree is made again after so many unknown keys: keys of data must not take the place of real shapes for ever. */
 const MAX_UNKNOWN = 4_096
-/** Most keys of a shape that is remembered, and most UTF-16 units of each. */
-const MAX_KEPT = 100
-/** Most bytes that a shape remembers: data that came from a peer must not fill the memory with its keys. */
-const KEPT_BYTES = 2_048
-/** Most bytes of the keys of a shape: its length has 16 bits. */
-const MAX_BYTES = 0xffff
+/** Most UTF-16 units of all keys of a shape: data that came from a peer must not fill the memory with its keys. */
+const MAX_UNITS = 2_000
+/** Most bytes of the end of a message that a shape remembers. */
+const KEPT_BYTES = 4_096
 
 /** The shapes of a message, as they stand behind its body. */
 interface End {
@@ -31,9 +26,8 @@ interface End {
 export class Shape {
   readonly #parent: Shape | undefined
   readonly #key: string
-  /** Whether the shapes that follow this one are remembered. */
-  readonly #isKept: boolean
-  readonly #size: number
+  /** UTF-16 units of all keys, each with a separator. */
+  readonly #units: number
   #next: Map<string, Shape> | undefined
   /** The shape that followed last, which usually follows again. */
   lastKey: string | undefined
@@ -46,20 +40,19 @@ export class Shape {
   /** The end of the last message whose outermost object had this shape. */
   #end: End | undefined
 
-  constructor(parent: Shape | undefined, key: string, isKept: boolean) {
+  constructor(parent: Shape | undefined, key: string) {
     this.#parent = parent
     this.#key = key
-    this.#isKept = isKept
-    this.#size = parent === undefined ? 0 : parent.#size + 1
+    this.#units = parent === undefined ? 0 : parent.#units + key.length + 1
   }
 
-  /** The shape with one more key, where it is not `last`. */
-  next(key: string): Shape {
-    const known = this.#next?.get(key)
-    if (known === undefined) return this.#learn(key)
+  /** The shape with one more key, where it is not `last`; `undefined` if the keys look like data. */
+  next(key: string): Shape | undefined {
+    const next = this.#next?.get(key) ?? this.#learn(key)
+    if (next === undefined) return undefined
     this.lastKey = key
-    this.last = known
-    return known
+    this.last = next
+    return next
   }
 
   /**
@@ -74,22 +67,17 @@ export class Shape {
       parts.push(bytes)
     }
     const bytes = concatBytes(parts)
-    if (this.#isKept && bytes.length <= KEPT_BYTES) this.#end = { shapes: [...shapes], bytes }
+    if (bytes.length <= KEPT_BYTES) this.#end = { shapes: [...shapes], bytes }
     return bytes
   }
 
-  #learn(key: string): Shape {
+  #learn(key: string): Shape | undefined {
     unknown++
     const most = this.#parent === undefined ? MAX_FIRST_KEYS : MAX_BRANCHES
-    const known = this.#next?.size ?? 0
-    const isKept = this.#isKept && known < most && this.#size < MAX_KEPT && key.length <= MAX_KEPT
-    const next = new Shape(this, key, isKept)
-    if (isKept) {
-      this.#next ??= new Map()
-      this.#next.set(key, next)
-      this.lastKey = key
-      this.last = next
-    }
+    this.#next ??= new Map()
+    if (this.#next.size >= most || this.#units + key.length > MAX_UNITS) return undefined
+    const next = new Shape(this, key)
+    this.#next.set(key, next)
     return next
   }
 
@@ -103,14 +91,12 @@ export class Shape {
     if (text.split(SEPARATOR).length !== keys.length || !isWellFormed(text)) return undefined
     const room = utf8.allocate(SHAPE_HEAD + text.length * 3)
     const length = utf8.write(room, text, SHAPE_HEAD)
-    if (length > MAX_BYTES) return undefined
     const hash = hashOf(room, SHAPE_HEAD, SHAPE_HEAD + length)
     for (let index = 0; index < 4; index++) room[index] = hash >>> (24 - 8 * index)
     room[4] = length >>> 8
     room[5] = length
-    const bytes = new Uint8Array(room.subarray(0, SHAPE_HEAD + length))
-    if (this.#isKept && length <= KEPT_BYTES) this.#bytes = bytes
-    return bytes
+    this.#bytes = new Uint8Array(room.subarray(0, SHAPE_HEAD + length))
+    return this.#bytes
   }
 }
 
@@ -121,13 +107,13 @@ function isSame(one: readonly Shape[], other: readonly Shape[]): boolean {
 }
 
 let unknown = 0
-let root = new Shape(undefined, '', true)
+let root = new Shape(undefined, '')
 
 /** The shape without keys. It may be another one after each message. */
 export function rootShape(): Shape {
   if (unknown > MAX_UNKNOWN) {
     unknown = 0
-    root = new Shape(undefined, '', true)
+    root = new Shape(undefined, '')
   }
   return root
 }

@@ -8,8 +8,8 @@ const GENERATION = 500
 /** Most bytes of a shape that is kept. */
 const KEPT_BYTES = 2_048
 
-/** Objects of a shape after which code is made for it: to make code takes as long as to make some hundred objects. */
-const COMPILED_AFTER = 200
+/** Objects of a shape after which code is made for it: to make code takes as long as to make some dozens of objects. */
+const COMPILED_AFTER = 30
 
 /** A shape as it has arrived. */
 export class LearnedShape {

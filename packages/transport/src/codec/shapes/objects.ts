@@ -33,7 +33,7 @@ function define(object: object, key: string, value: unknown): void {
 }
 
 /**
- * Makes a function that does the same in half of the time: an engine knows beforehand what the object will look like.
+ * Makes a function that does the same in a fraction of the time: an engine knows beforehand what the object will look like.
  * `undefined` if the runtime does not allow that. The keys come from a peer; in the code they are nothing but literals.
  */
 export function compileMaker(keys: readonly string[]): Maker | undefined {

@@ -173,7 +173,7 @@ function writeObject(value: Readonly<Record<string, unknown>>, at: number): numb
   for (const key in value) {
     const member = value[key]
     if (isLeftOut(member, key)) continue
-    shape = shape.lastKey === key ? (shape.last as Shape) : shape.next(key)
+    shape = shape.lastKey === key ? (shape.last as Shape) : nextShape(shape, key)
     end = writeValue(member, key, end)
   }
   endObject(at, shape)
@@ -198,11 +198,17 @@ function writeOther(value: object, key: string | number, at: number): number {
   for (const name of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[name]
     if (isLeftOut(member, name)) continue
-    shape = shape.next(name)
+    shape = nextShape(shape, name)
     end = writeValue(member, name, end)
   }
   endObject(at, shape)
   return end
+}
+
+function nextShape(shape: Shape, key: string): Shape {
+  const next = shape.next(key)
+  if (next === undefined) throw NEEDS_JSON
+  return next
 }
 
 /** Whether an object looks like one of a class, and JSON has a rule of its own for it. */
