@@ -39,6 +39,7 @@ const counting: Middleware<SentMessage> = Object.assign(
 const ways = {
   'RSocket, JSON': { isUnread: true, options: {} },
   'RSocket, MessagePack': { isUnread: false, options: { codec: 'msgpack' } },
+  'RSocket, shapes': { isUnread: false, options: { codec: 'shapes' } },
   "Nest's wire": { isUnread: false, options: { protocol: 'nest' } },
   'a client with a middleware that may look': { isUnread: false, options: { wrap: [counting, looking] } },
   'a client with a middleware that does not look': { isUnread: true, options: { wrap: [counting] } },

@@ -9,7 +9,7 @@ import { hashOf, SEPARATOR, SHAPE_HEAD } from './format.ts'
 /** Most shapes that follow one. An object with other keys each time is a list whose keys are data, such as ids. */
 const MAX_BRANCHES = 32
 const MAX_FIRST_KEYS = 256
-/** The tree is made again after so many unknown keys: keys of data must not take the place of real shapes for ever. */
+/** The tree is dropped after so many unknown keys: keys of data must not take the place of real shapes for ever. */
 const MAX_UNKNOWN = 4_096
 /** Most UTF-16 units of all keys of a shape: data that came from a peer must not fill the memory with its keys. */
 const MAX_UNITS = 2_000
