@@ -47,8 +47,10 @@ interface ObjectFirst {
  * Wraps the given logger for this library. pino takes the cause before the text, because it would ignore a cause behind
  * the text. The wrapped logger never throws and never rejects, because no call may fail if a line cannot be written. If
  * the given logger throws, the console gets the line.
+ * @throws {OptionError} the value is not a logger
  */
 export function loggerOf(given: Logger): Logger {
+  checkLogger('options.logger', given)
   const pino = isPino(given) ? (given as Logger & ObjectFirst) : undefined
   const guarded = (level: 'error' | 'warn') => (message: string, cause?: unknown) =>
     written(message, () => {

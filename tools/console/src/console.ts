@@ -126,6 +126,8 @@ export function consolePage(options: ConsoleOptions): Elysia {
   milliseconds(100, 'options.interval', interval)
   if (watchUntil !== undefined && !(watchUntil instanceof AbortSignal))
     throw OptionError.expected('options.watchUntil', 'an AbortSignal', watchUntil)
+  if (programs !== undefined && (typeof programs !== 'object' || programs === null))
+    throw OptionError.expected('options.programs', 'an object with the programs', programs)
   if (history !== undefined && (typeof history !== 'string' || history === ''))
     throw OptionError.expected('options.history', 'the path of a file', history)
   const access = new Access(Object(options), told)

@@ -75,6 +75,10 @@ export interface NatsOptions extends Pick<NodeConnectionOptions, PassedOn> {
   readonly durable?: NatsDurableOptions | undefined
 }
 
+function isAuthenticator(value: unknown): boolean {
+  return [value].flat().every((one) => typeof one === 'function')
+}
+
 const A_PREFIX = "a subject without wildcards such as '_ANSWERS.orders'"
 
 /**
@@ -82,7 +86,7 @@ const A_PREFIX = "a subject without wildcards such as '_ANSWERS.orders'"
  * notice a dead server only after minutes.
  */
 const DRIVER = {
-  authenticator: {},
+  authenticator: { check: mustBe('a function, or a list of functions', isAuthenticator) },
   debug: { check: mustBeBoolean },
   ignoreClusterUpdates: { check: mustBeBoolean },
   maxPingOut: { check: mustBeAtLeast(1) },
@@ -93,7 +97,7 @@ const DRIVER = {
   reconnectJitterTLS: { check: mustBeMilliseconds(0) },
   reconnectTimeWait: { byDefault: 250, check: mustBeMilliseconds(0) },
   resolve: { check: mustBeBoolean },
-  tls: {},
+  tls: { check: mustBe('an object, or null for no TLS', (tls) => typeof tls === 'object') },
   token: { check: mustBeSecret, emptyIsNone: true }
 } as const satisfies OptionTable<Pick<NodeConnectionOptions, PassedOn>>
 

@@ -3,6 +3,7 @@ import { checkWindow, STORAGE } from '@elysia-microservices/engine'
 import { checkSchema, type DatabaseSql } from '@elysia-microservices/outbox/database'
 import {
   type FromTable,
+  mustBe,
   mustBeMilliseconds,
   type OptionTable,
   readTable
@@ -32,7 +33,10 @@ export interface PostgresOptions<Sql extends DatabaseSql = DatabaseSql> {
 
 /** The table of all options. */
 export const POSTGRES_OPTIONS = {
-  sql: {},
+  sql: {
+    check: mustBe('the sql of postgres.js or of Bun, or a pool of pg', (sql) => Object(sql) === sql),
+    isNeeded: true
+  },
   schema: {},
   ...STORAGE,
   pollInterval: { byDefault: 1_000, check: mustBeMilliseconds(10) }

@@ -1,5 +1,10 @@
 /** The options of fault injection: the form that users write, and the checked form that the code uses. */
-import { checkNames, OptionError, type RpcErrorInit } from '@elysia-microservices/transport/kit'
+import {
+  checkNames,
+  mustBeBoolean,
+  OptionError,
+  type RpcErrorInit
+} from '@elysia-microservices/transport/kit'
 import { type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
 
 /** One kind of fault. A rule has at least one of `latency`, `error` and `drop`, or several together. */
@@ -66,6 +71,8 @@ export function checkChaos(options: ChaosOptions): {
       "options.chaos is refused where NODE_ENV is 'production', unless options.chaos.allowInProduction is true"
     )
   }
+  if (options.allowInProduction !== undefined)
+    mustBeBoolean('options.chaos.allowInProduction', options.allowInProduction)
   const { seed = Math.floor(Math.random() * 2 ** 32), rules } = options
   if (!Number.isSafeInteger(seed)) throw OptionError.expected('options.chaos.seed', 'a whole number', seed)
   if (!Array.isArray(rules)) throw OptionError.expected('options.chaos.rules', 'a list of rules', rules)
@@ -78,24 +85,29 @@ export function checkChaos(options: ChaosOptions): {
 function checkRule(rule: ChaosRule, path: string): Rule {
   checkNames(path, rule, RULE_NAMES)
   const { pattern, probability, drop = false } = rule
-  if (!(probability >= 0 && probability <= 1))
+  if (!(typeof probability === 'number' && probability >= 0 && probability <= 1))
     throw OptionError.expected(`${path}.probability`, 'a number from 0 to 1', probability)
   if (pattern !== undefined) for (const one of patternList(pattern)) parsePattern(one)
   const latency = checkLatency(rule.latency, `${path}.latency`)
-  const error = errorOf(rule.error)
+  const error = errorOf(rule.error, `${path}.error`)
+  mustBeBoolean(`${path}.drop`, drop)
   if (latency[1] === 0 && error === undefined && !drop)
     throw OptionError.expected(path, 'a rule with latency, error or drop', rule)
   return { patterns: pattern, probability, latency, error, drop }
 }
 
 function checkLatency(latency: ChaosRule['latency'] = 0, path: string): readonly [number, number] {
-  const [least, most] = typeof latency === 'number' ? [latency, latency] : latency
-  if (least >= 0 && most >= least && most < 2 ** 31) return [least, most]
+  const [least, most] =
+    typeof latency === 'number' ? [latency, latency] : Array.isArray(latency) ? latency : []
+  if (least !== undefined && most !== undefined && least >= 0 && most >= least && most < 2 ** 31)
+    return [least, most]
   throw OptionError.expected(path, 'milliseconds, or [least, most] milliseconds', latency)
 }
 
-function errorOf(error: ChaosRule['error']): RpcErrorInit | undefined {
+function errorOf(error: ChaosRule['error'], path: string): RpcErrorInit | undefined {
   if (error === undefined || error === false) return undefined
   if (error === true) return DEFAULT_ERROR
-  return typeof error === 'string' ? { ...DEFAULT_ERROR, message: error } : error
+  if (typeof error === 'string') return { ...DEFAULT_ERROR, message: error }
+  if (typeof error === 'object' && error !== null) return error
+  throw OptionError.expected(path, 'true, a message, or the code and message of an error', error)
 }

@@ -35,6 +35,7 @@ import {
   type Middleware,
   mustBeBoolean,
   mustBeFunction,
+  mustBeMilliseconds,
   noFuture,
   OptionError,
   type OptionTable,
@@ -172,6 +173,10 @@ export const CLIENT_OPTIONS = {
   onStatus: { check: mustBeFunction },
   logger: { byDefault: consoleLogger, check: checkLogger }
 } as const satisfies OptionTable<ClientOptions & RepeatingOptions>
+
+const CLOSE_OPTIONS = {
+  drain: { byDefault: 0, check: mustBeMilliseconds(0) }
+} as const satisfies OptionTable<CloseOptions>
 
 const NAMES: readonly string[] = [...Object.keys(CLIENT_OPTIONS), 'transport']
 
@@ -337,7 +342,8 @@ class TransportClient extends Calls implements UntypedStoringClient {
     await Promise.all([this.#transport.connect(), this.#store?.connect()])
   }
 
-  async close({ drain = 0 }: CloseOptions = {}): Promise<void> {
+  async close(options?: CloseOptions): Promise<void> {
+    const { drain } = readTable<CloseOptions, typeof CLOSE_OPTIONS>('options', options, CLOSE_OPTIONS)
     if (drain !== 0) {
       this.#transport.refuse?.()
       this.#publishing.refuse()

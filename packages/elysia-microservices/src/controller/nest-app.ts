@@ -2,7 +2,14 @@
  * Uses a Nest application context as the container of a service, and reads the settings that its modules make for
  * all controllers.
  */
-import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
+import {
+  mustBe,
+  mustBeBoolean,
+  mustBeFunction,
+  OptionError,
+  type OptionTable,
+  readTable
+} from '@elysia-microservices/transport/kit'
 import type { Filter, Given, Guard, Interceptor, Pipe, PreRequestHook } from './enhancer.ts'
 import type { RpcExceptionClass } from './filters.ts'
 import type { Resolve } from './instances.ts'
@@ -63,17 +70,19 @@ export interface Settings {
  */
 type Config = Readonly<Record<string, (() => unknown) | undefined>>
 
-const NAMES = [
-  'app',
-  'resolve',
-  'lifecycle',
-  'guards',
-  'pipes',
-  'interceptors',
-  'filters',
-  'preRequestHooks',
-  'RpcException'
-] as const satisfies readonly (keyof NestOptions)[]
+const LIST = { check: mustBe('a list', Array.isArray) }
+
+const NEST_OPTIONS = {
+  app: {},
+  resolve: { check: mustBeFunction },
+  lifecycle: { check: mustBeBoolean },
+  guards: LIST,
+  pipes: LIST,
+  interceptors: LIST,
+  filters: LIST,
+  preRequestHooks: LIST,
+  RpcException: { check: mustBeFunction }
+} as const satisfies OptionTable<NestOptions>
 
 const PRE_REQUEST = 'getGlobalPreRequestHooks'
 
@@ -83,8 +92,7 @@ const PRE_REQUEST = 'getGlobalPreRequestHooks'
  * something that is not supported
  */
 export function settingsOf(nest: NestOptions = {}): Settings {
-  checkNames('options.nest', nest, NAMES)
-  const { app, resolve, lifecycle } = nest
+  const { app, resolve, lifecycle } = readTable('options.nest', nest, NEST_OPTIONS)
   if (app === undefined) return { resolve, lifecycle: lifecycle ?? true, nest }
   const globals = globalsOf(app)
   return {

@@ -34,6 +34,8 @@ const DEFAULTS: Statuses = new Map(Object.entries(DEFAULT_STATUSES))
  * @throws {OptionError} a status is not from 400 to 599
  */
 export function statusTable(own: Readonly<Record<string, number>> = {}): Statuses {
+  if (typeof own !== 'object' || own === null)
+    throw OptionError.expected('options.errors', 'an object of statuses by the codes of errors', own)
   for (const [code, status] of Object.entries(own)) {
     if (!isErrorStatus(status)) {
       throw OptionError.expected(`options.errors.${code}`, 'a status from 400 to 599', status)

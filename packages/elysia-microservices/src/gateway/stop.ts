@@ -1,5 +1,5 @@
 /** Stops a gateway's parts together with the app: event streams before the HTTP server stops, clients after it. */
-import { consoleLogger, type Logger, loggerOf } from '@elysia-microservices/transport/kit'
+import { consoleLogger, type Logger, loggerOf, mustBeBoolean } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { follow } from '../app/follow.ts'
 import { type Stopping, stopWith } from '../app/stopping.ts'
@@ -33,6 +33,7 @@ export class Clients {
   #look: ReturnType<typeof setTimeout> | undefined
 
   constructor({ closeClients = false, logger = consoleLogger }: ClosingOptions) {
+    mustBeBoolean('options.closeClients', closeClients)
     this.#closeLent = closeClients
     this.#logger = loggerOf(logger)
   }

@@ -109,7 +109,7 @@ export const SERVICE_OPTIONS = {
   name: { check: mustBeText },
   group: { check: mustBeText },
   version: { check: mustBeText },
-  controllers: { byDefault: [] },
+  controllers: { byDefault: [], check: mustBe('a list of classes', Array.isArray) },
   nest: {},
   workers: { check: (_path, value) => checkWorkers(value as ServiceOptions['workers']) },
   drain: { byDefault: DEFAULT_DRAIN, check: mustBeMilliseconds(0) },

@@ -1,5 +1,11 @@
 /** Options for RSocket only. They are in a separate group because Nest's wire has none of them. */
-import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
+import {
+  atLeast,
+  milliseconds,
+  mustBeBoolean,
+  OptionError,
+  withDefaults
+} from '@elysia-microservices/transport/kit'
 import type { Credentials } from '../protocol/composite-metadata.ts'
 import {
   RESUME_DEFAULTS,
@@ -62,6 +68,7 @@ export function rsocketServerOptions(given: RSocketServerOptions | undefined) {
 export function rsocketClientOptions(given: RSocketClientOptions | undefined) {
   refuseMoved(given)
   const all = withDefaults('options.rsocket', given, CLIENT_DEFAULTS)
+  mustBeBoolean('options.rsocket.lease', all.lease)
   const keepalive = withDefaults('options.rsocket.keepalive', all.keepalive, KEEPALIVE_DEFAULTS)
   milliseconds(1, 'options.rsocket.keepalive.interval', keepalive.interval)
   milliseconds(1, 'options.rsocket.keepalive.lifetime', keepalive.lifetime)

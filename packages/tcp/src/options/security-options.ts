@@ -1,5 +1,13 @@
 /** Checks the options of security: who may connect, and TLS. */
-import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
+import {
+  checkNames,
+  mustBeBoolean,
+  mustBeFunction,
+  mustBeSecret,
+  mustBeText,
+  type OptionCheck,
+  OptionError
+} from '@elysia-microservices/transport/kit'
 import type { Pem, TlsClientOptions, TlsOptions, TlsServerOptions } from '../socket/tls.ts'
 
 /** A value, or a function that returns the value each time it is needed. */
@@ -70,6 +78,15 @@ export function checkClientTls(tls: boolean | Source<TlsClientOptions> | undefin
     throw OptionError.expected('options.tls.servername', 'a host name or address', servername)
 }
 
+/** The text 'true' would look like true here, and not in the rule that `requestCert` needs `ca`. */
+const OTHERS: Readonly<Record<string, OptionCheck>> = {
+  requestCert: mustBeBoolean,
+  rejectUnauthorized: mustBeBoolean,
+  passphrase: mustBeSecret,
+  ciphers: mustBeText,
+  checkServerIdentity: mustBeFunction
+}
+
 function checkTls(tls: TlsOptions, keys: readonly string[]): void {
   if (typeof tls !== 'object' || tls === null)
     throw OptionError.expected('options.tls', 'an object or a function', tls)
@@ -79,6 +96,10 @@ function checkTls(tls: TlsOptions, keys: readonly string[]): void {
       throw OptionError.expected(`options.tls.${key}`, "'TLSv1.2' or 'TLSv1.3'", tls[key])
   if (tls.minVersion === 'TLSv1.3' && tls.maxVersion === 'TLSv1.2')
     throw OptionError.expected('options.tls.maxVersion', 'minVersion or higher', tls.maxVersion)
+  for (const [key, check] of Object.entries(OTHERS)) {
+    const value = (tls as Readonly<Record<string, unknown>>)[key]
+    if (value !== undefined) check(`options.tls.${key}`, value)
+  }
   for (const key of ['cert', 'key'] as const)
     if (tls[key] !== undefined && !isPem(tls[key]))
       throw OptionError.expected(`options.tls.${key}`, 'PEM text or bytes', tls[key])

@@ -2,6 +2,7 @@
 import {
   type ClientStatus,
   checkNames,
+  mustBeText,
   OptionError,
   type ServiceStatus,
   type WatchedService
@@ -109,6 +110,11 @@ export class Health {
   constructor(options: HealthOptions) {
     checkNames('options', options, ['services', 'clients', 'checks', 'checkTimeout', 'port', 'host'])
     const { services = [], clients = {}, checks = {}, checkTimeout = DEFAULT_TIMEOUT } = options
+    const { host } = options as { readonly host?: unknown }
+    if (host !== undefined) mustBeText('options.host', host)
+    for (const [name, value] of Object.entries({ clients, checks }))
+      if (typeof value !== 'object' || value === null)
+        throw OptionError.expected(`options.${name}`, `an object of ${name} by their names`, value)
     for (const [name, check] of Object.entries(checks))
       if (typeof check !== 'function')
         throw OptionError.expected(`options.checks.${name}`, 'a function', check)

@@ -25,6 +25,8 @@ export function prometheus(options: PrometheusOptions = {}) {
   const { path = '/metrics', registry } = options
   if (typeof path !== 'string' || !path.startsWith('/'))
     throw OptionError.expected('options.path', "a path such as '/metrics'", path)
+  if (registry !== undefined && typeof Object(registry).metrics !== 'function')
+    throw OptionError.expected('options.registry', 'a registry of prom-client', registry)
   return <App extends AnyElysia>(app: App): App =>
     app.get(path, async () => {
       const { text, contentType } = await prometheusText(registry)

@@ -4,7 +4,8 @@ import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
 import { checkNames, checkTimes, withoutUndefined } from '../options.ts'
 import type { Adapt } from './adapt.ts'
-import { checkHeaders } from './pending-call.ts'
+import { checkHeaders, checkSignal } from './pending-call.ts'
+import { checkWithin } from './within.ts'
 
 /** Options that `client.with()` gives to all calls which it makes. Options of a call take precedence. */
 export interface CallDefaults {
@@ -33,8 +34,10 @@ export function defaulting({ headers, ...given }: CallDefaults): Adapt {
 /** Checks the options, and lets a function for headers check what it returns. @throws {OptionError} an option is invalid */
 export function checkedDefaults(given: CallDefaults): CallDefaults {
   checkNames('options', given, ['headers', 'timeout', 'within', 'signal'])
-  const { headers, timeout } = given
+  const { headers, timeout, signal, within } = given
   checkTimes({ timeout })
+  checkSignal(signal)
+  checkWithin(within)
   if (typeof headers === 'function') return { ...given, headers: () => checkedTexts(headers()) }
   return headers === undefined ? given : { ...given, headers: { ...checkedTexts(headers) } }
 }

@@ -5,7 +5,7 @@
 import type { CallOptions, CallReceiver, PassingOptions, StreamCall } from '../call.ts'
 import { CanceledError, ConnectionError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
 import { type MessageHeaders, refuseReserved } from '../headers.ts'
-import { checkNames, checkTimes } from '../options.ts'
+import { checkNames, checkTimes, mustBeBoolean } from '../options.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
 import type { Timer } from './timer.ts'
@@ -356,21 +356,33 @@ const NAMES = {
   stream: new Set([...OF_REQUESTS, 'demand'])
 }
 
+/** The options that are checked for all kinds of calls; `within` is replaced before. */
+type Checked = Omit<PassingOptions, 'within'>
+
 /** @throws {OptionError} an option is unknown or wrong */
-export function checkCallOptions(
-  options: Pick<CallOptions, 'timeout' | 'waitForConnection' | 'signal' | 'headers'>,
-  known: ReadonlySet<string>
-): void {
+export function checkCallOptions(options: Checked, known: ReadonlySet<string>): void {
   // This runs for each call with options, so it allocates nothing: 30 to 90 ns for two options.
   for (const name in options) if (!known.has(name)) checkNames('options', options, [...known])
-  const { signal, headers } = options
+  const { signal, headers, key, idempotent, leavesUnread } = options
   checkTimes(options)
+  checkSignal(signal)
+  if (headers !== undefined) checkHeaders(headers)
+  if (key !== undefined) mustBeString('options.key', key)
+  if (idempotent !== undefined) mustBeBoolean('options.idempotent', idempotent)
+  if (leavesUnread !== undefined) mustBeBoolean('options.leavesUnread', leavesUnread)
+}
+
+function mustBeString(path: string, value: unknown): void {
+  if (typeof value !== 'string') throw OptionError.expected(path, 'a text', value)
+}
+
+/** @throws {OptionError} it is no signal */
+export function checkSignal(signal: AbortSignal | null | undefined): void {
   if (
     signal &&
     !(typeof signal.addEventListener === 'function' && typeof signal.removeEventListener === 'function')
   )
     throw OptionError.expected('options.signal', 'an AbortSignal', signal)
-  if (headers !== undefined) checkHeaders(headers)
 }
 
 /** @throws {OptionError} a header is not a text, or has a reserved name */

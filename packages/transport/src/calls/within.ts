@@ -1,7 +1,17 @@
 /** Options of a call made with `within`: the call gets no more than the remaining time of the handled message. */
 import type { CallOptions } from '../call.ts'
-import { TimeoutError } from '../errors/index.ts'
+import { OptionError, TimeoutError } from '../errors/index.ts'
 import { type Pattern, routeOf } from '../pattern.ts'
+
+/** @throws {OptionError} it is no message */
+export function checkWithin(within: unknown): void {
+  if (within !== undefined && (typeof within !== 'object' || within === null))
+    throw OptionError.expected(
+      'options.within',
+      'the message that is handled, the argument of a handler',
+      within
+    )
+}
 
 /**
  * Replaces the option `within` by the timeout and the signal of the handled message.
@@ -14,6 +24,7 @@ export function inheritedOptions<Options extends CallOptions>(
   timeout: number
 ): Options {
   if (within === undefined) return options as Options
+  checkWithin(within)
   const own = options.timeout ?? timeout
   const { remaining } = within
   if (remaining !== undefined && remaining <= 0) {
