@@ -1,7 +1,7 @@
 /** The shapes that peers have sent, so that their keys are not read again with each message. */
 import { text as utf8 } from '../../bytes/text.ts'
 import { hashOf, SEPARATOR } from './format.ts'
-import { compileMaker, type Maker, makeByKeys, type ReadNext } from './objects.ts'
+import { compileMaker, fill, type Maker, type ReadNext, templateOf } from './objects.ts'
 
 /** Shapes of which one generation is kept. There are two: shapes in use move on to the new one. */
 const GENERATION = 500
@@ -15,19 +15,21 @@ const COMPILED_AFTER = 30
 export class LearnedShape {
   readonly keys: readonly string[]
   readonly bytes: Uint8Array
+  readonly #template: object
   #maker: Maker | undefined
   #made = 0
 
   constructor(keys: readonly string[], bytes: Uint8Array) {
     this.keys = keys
     this.bytes = bytes
+    this.#template = templateOf(keys)
   }
 
   /** Makes an object of this shape. */
   make(readNext: ReadNext): object {
     if (this.#maker !== undefined) return this.#maker(readNext)
     if (++this.#made === COMPILED_AFTER) this.#maker = compileMaker(this.keys)
-    return makeByKeys(this.keys, readNext)
+    return fill(this.#template, this.keys, readNext)
   }
 }
 

@@ -16,24 +16,23 @@ const MAX_COMPILED = 100
 let mayCompile =
   typeof (globalThis as { readonly process?: { readonly versions?: object } }).process?.versions === 'object'
 
-/** Makes an object key by key. */
-export function makeByKeys(keys: readonly string[], readNext: ReadNext): object {
-  const value: Record<string, unknown> = {}
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index] as string
-    if (key === '__proto__') define(value, key, readNext())
-    else value[key] = readNext()
-  }
-  return value
-}
-
-/** Makes a key `__proto__`, which an assignment would not do. */
-function define(object: object, key: string, value: unknown): void {
-  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+/** Makes an object with these keys, of which `fill` makes others. A key `__proto__` is a key like any other. */
+export function templateOf(keys: readonly string[]): object {
+  return Object.fromEntries(keys.map((key) => [key, null]))
 }
 
 /**
- * Makes a function that does the same in a fraction of the time: an engine knows beforehand what the object will look like.
+ * Makes an object like the template, and reads its values. To copy the template and then to replace its values takes V8
+ * a fraction of the time of adding one key after the other.
+ */
+export function fill(template: object, keys: readonly string[], readNext: ReadNext): object {
+  const value: Record<string, unknown> = { ...template }
+  for (let index = 0; index < keys.length; index++) value[keys[index] as string] = readNext()
+  return value
+}
+
+/**
+ * Makes a function that does the same in less time: an engine knows beforehand what the object will look like.
  * `undefined` if the runtime does not allow that. The keys come from a peer; in the code they are nothing but literals.
  */
 export function compileMaker(keys: readonly string[]): Maker | undefined {

@@ -8,7 +8,7 @@ import { ProtocolError } from '../../errors/index.ts'
 import type { Codec } from '../codec.ts'
 import { jsonCodec } from '../json.ts'
 import { CHUNK, HEAD, hashOf, MARK, OBJECT, SHORT_LIST, SHORT_TEXT, SMALL } from './format.ts'
-import { compileMaker, makeByKeys } from './objects.ts'
+import { compileMaker, fill, templateOf } from './objects.ts'
 import { shapesCodec } from './shapes.ts'
 
 function encode(value: unknown, codec: Codec = shapesCodec): Buffer {
@@ -134,12 +134,13 @@ describe('shapes', () => {
     )
     fc.assert(
       fc.property(keys, (keys) => {
-        const made = [compileMaker(keys), (readNext: () => unknown) => makeByKeys(keys, readNext)].map(
-          (maker) => {
-            let read = 0
-            return maker?.(() => ++read)
-          }
-        )
+        const made = [
+          compileMaker(keys),
+          (readNext: () => unknown) => fill(templateOf(keys), keys, readNext)
+        ].map((maker) => {
+          let read = 0
+          return maker?.(() => ++read)
+        })
         assert.deepEqual(made[0], made[1])
         assert.deepEqual(Object.getOwnPropertyDescriptors(made[0]), Object.getOwnPropertyDescriptors(made[1]))
         assert.equal(JSON.stringify(made[0]), JSON.stringify(made[1]))
