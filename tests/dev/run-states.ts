@@ -1,8 +1,9 @@
 /**
  * Takes pictures of every screen of the console's page in unhappy states, for a person who checks them: `bun
- * tests/dev/run-states.ts <folder>`. A small system has a dependency that nobody runs, an unmodified Nest service, dead
- * letters, events that wait for their time, and a backlog with all of its states. The program reports elements that are
- * wider than the page or that are cut off.
+ * tests/dev/run-states.ts <folder>`. A small system has a dependency that nobody runs, a service over an engine that has
+ * crashed while it was called and had events, an unmodified Nest service, dead letters over an engine and in a file, events
+ * that wait for their time, and a backlog with all of its states. The program reports elements that are wider than the page
+ * or that are cut off.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,12 +18,18 @@ const [folder = 'states'] = process.argv.slice(2)
 const WIDTHS = [390, 1024, 1440] as const
 const THEMES = ['light', 'dark'] as const
 
-const [shop, nest, gone] = [await freePort(), await freePort(), await freePort()]
+const [shop, nest, gone, notes] = [await freePort(), await freePort(), await freePort(), await freePort()]
 const project = new Project({
   'microservices.config.ts': config({
     page: { port: 0 },
     engines: { redis: { port: 0 } },
-    services: { prices: 'prices.js', mail: 'mail.js', orders: { entry: 'orders.js', after: ['mail'] } }
+    services: {
+      prices: 'prices.js',
+      mail: 'mail.js',
+      billing: 'billing.js',
+      journal: 'journal.js',
+      orders: { entry: 'orders.js', after: ['mail', 'billing'] }
+    }
   }),
   'prices.js': `import 'reflect-metadata'
 import { NestFactory } from '@nestjs/core'
@@ -60,15 +67,44 @@ for (let n = 0; n < 5; n++)
 await events.publish('carts.remind', { cart: 7 }, { id: 'cart-7', delay: 7200000 })
 await events.schedule('news', 'mails.news', {}, { cron: '0 8 * * *', timeZone: 'UTC' })
 `,
-  'orders.js': `import { telemetry } from '@elysia-microservices/telemetry'
+  'billing.js': `import { existsSync, writeFileSync } from 'node:fs'
+import { redis } from '@elysia-microservices/redis'
+import { telemetry } from '@elysia-microservices/telemetry'
+import { microservice } from 'elysia-microservices'
+if (existsSync('down')) throw new Error('The database of the bills is damaged')
+await microservice({ name: 'billing', transport: redis({ url: process.env.REDIS_URL }) })
+  .wrap(telemetry())
+  .message('billing.total', () => 1)
+  .event('orders.shipped', () => {}, { durable: true })
+  .listen()
+setTimeout(() => {
+  writeFileSync('down', '')
+  process.exit(1)
+}, 12_000)
+`,
+  'journal.js': `import { sqlite } from '@elysia-microservices/sqlite'
+import { microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+const place = { port: ${notes}, store: sqlite('journal.db') }
+await microservice({ ...place, name: 'journal', transport: 'tcp' })
+  .event('notes.written', ({ data }) => { throw new Error('There is no page ' + data.page) }, { durable: { retry: { attempts: 1 } } })
+  .listen()
+const events = connect(place)
+for (let page = 1; page < 3; page++) await events.publish('notes.written', { page }, { id: 'note-' + page })
+`,
+  'orders.js': `import { redis } from '@elysia-microservices/redis'
+import { telemetry } from '@elysia-microservices/telemetry'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 const prices = connect({ port: ${nest}, protocol: 'nest' })
 const stock = connect({ port: ${gone}, timeout: 300 })
+const bills = connect({ transport: redis({ url: process.env.REDIS_URL }), name: 'cashier' })
 const service = microservice({ name: 'orders', transport: 'tcp', port: ${shop}, shutdownOn: ['SIGTERM'] })
   .wrap(telemetry())
   .message('orders.place', async () => {
     await prices.request('prices.of', 'tea')
+    await bills.request('billing.total').catch(() => {})
+    await bills.publish('orders.shipped', { n: Math.random() })
     await stock.request('stock.reserve', 'tea')
   })
 await service.listen()
@@ -85,6 +121,8 @@ const SCREENS = [
   ['events', 'events'],
   ['dead-letters', 'events/redis/letters'],
   ['backlog', 'events/redis/receipts/backlog'],
+  ['backlog-of-what-is-down', 'events/redis/billing/backlog'],
+  ['dead-letters-in-a-file', 'events/sqlite/journal'],
   ['later', 'events/redis/~later'],
   ['programs', 'programs'],
   ['alerts', 'alerts']
@@ -113,7 +151,7 @@ try {
   const browser = await openBrowser()
   try {
     // Spans of a peer that sends none count after 6 s.
-    await pause(20_000)
+    await pause(30_000)
     for (const theme of THEMES)
       for (const width of WIDTHS) {
         const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme: theme })

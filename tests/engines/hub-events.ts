@@ -127,6 +127,10 @@ export class HubEvents {
   }
 
   /** @returns whether there is such a group */
+  has(name: string): boolean {
+    return [...this.#groups.values()].some(({ group }) => group === name)
+  }
+
   pause(name: string, isPaused: boolean): boolean {
     const groups = [...this.#groups.values()].filter(({ group }) => group === name)
     for (const group of groups) {

@@ -121,6 +121,10 @@ export class HubClientStore extends PublishingStore<HubCarrier, HubOutgoing> {
     }
   }
 
+  async hasGroup(group: string): Promise<boolean> {
+    return (await (await this.connect()).ask('has', group)) === true
+  }
+
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
     const carrier = await this.connect()
     if (!(await carrier.ask('pause', group, isPaused))) throw unknownGroup(group, 'on this hub')

@@ -115,6 +115,7 @@ export class Hub {
     if (word === 'letters') return events.letters(...given<[string]>(rest))
     if (word === 'forget') return events.forget(...given<[string, number, boolean]>(rest))
     if (word === 'pause') return events.pause(...given<[string, boolean]>(rest))
+    if (word === 'has') return events.has(...given<[string]>(rest))
     const [number, ...more] = given<[number, ...unknown[]]>(rest)
     if (word === 'join') {
       const [wanted, room] = given<[Wanted, number]>(more)

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import {
   DESCRIBE_ROUTE,
   describeRoute,
+  processNames,
   type Route,
   type ServerTransport,
   statsOf
@@ -35,6 +36,7 @@ export class Description {
       name: this.#name,
       instance: this.#instance,
       status: isListening ? 'listening' : 'draining',
+      process: processNames(),
       transports: servers.flatMap(statsOf),
       handlers: routes.map(({ kind, route, durable }) => ({
         kind,

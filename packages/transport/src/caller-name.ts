@@ -15,7 +15,12 @@ const NAME: unique symbol = Symbol.for('elysia-microservices.name')
  */
 const FALLBACK: unique symbol = Symbol.for('elysia-microservices.fallback-name')
 
-type Named = { [NAME]?: string; readonly [FALLBACK]?: string }
+/** The symbol of the names of this process's clients. */
+const CLIENTS: unique symbol = Symbol.for('elysia-microservices.client-names')
+/** Most names of clients that are remembered. */
+const MAX_CLIENTS = 100
+
+type Named = { [NAME]?: string; readonly [FALLBACK]?: string; [CLIENTS]?: Set<string> }
 
 /** The caller of a message, as far as the caller has named itself. All messages of a connection share one object. */
 export interface Source {
@@ -30,6 +35,19 @@ export interface Source {
 export function nameProcess(name: string | undefined): void {
   const named = globalThis as Named
   if (name !== undefined) named[NAME] ??= name
+}
+
+/** Remembers the name of a client of this process, so that it is known whose calls have this name. */
+export function nameClient(name: string): void {
+  const named = globalThis as Named
+  named[CLIENTS] ??= new Set()
+  if (named[CLIENTS].size < MAX_CLIENTS) named[CLIENTS].add(name)
+}
+
+/** The names under which the calls and spans of this process are known. */
+export function processNames(): { readonly name?: string; readonly clients: readonly string[] } {
+  const name = callerName(undefined)
+  return { ...(name !== undefined && { name }), clients: [...((globalThis as Named)[CLIENTS] ?? [])] }
 }
 
 /**

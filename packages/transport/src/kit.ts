@@ -14,7 +14,14 @@ export {
 } from './bytes/read.ts'
 export { text } from './bytes/text.ts'
 export type { PassingOptions } from './call.ts'
-export { callerName, nameProcess, readCallerName, type Source } from './caller-name.ts'
+export {
+  callerName,
+  nameClient,
+  nameProcess,
+  processNames,
+  readCallerName,
+  type Source
+} from './caller-name.ts'
 export { type Adapt, adaptedCaller, adaptedPublish, inTurn } from './calls/adapt.ts'
 export { checkedDefaults, defaulting } from './calls/call-defaults.ts'
 export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'

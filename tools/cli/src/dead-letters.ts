@@ -41,7 +41,8 @@ export async function deadLettersOf(
 /** Says how many events wait for the group, if its store can tell a client. */
 async function tellLag(group: DurableGroup, output: Output): Promise<void> {
   try {
-    output.out(`${await group.lag()} events wait for the group`)
+    const lag = await group.lag()
+    output.out(`${lag} ${lag === 1 ? 'event waits' : 'events wait'} for the group`)
   } catch (error) {
     if (!(error instanceof OptionError)) throw error
   }

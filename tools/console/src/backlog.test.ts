@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { until } from '@elysia-microservices/test-support'
 import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { listBacklog } from './backlog.ts'
+import { backlogSize, listBacklog } from './backlog.ts'
 import type { CheckedClient } from './clients.ts'
 import type { BacklogView } from './protocol.ts'
 import { Events } from './sources/events.ts'
@@ -49,6 +50,37 @@ describe('the backlog of a group, on the page', () => {
     })
   })
 
+  it('is counted by its store while no process of the group tells it', async () => {
+    const handler = { pattern: 'mails.sent', group: 'mail', redeliveries: 0, deadLetters: 0, isPaused: false }
+    const tell = (more: object, isSilent: boolean) => {
+      const transports = [{ name: 'memory', gauges: [], durable: [{ ...handler, ...more }] }]
+      const told = { at: 1, services: { shop: { transports, outboxes: [], rows: [], calls: [] } } }
+      const view = { id: 'shop', service: 'shop', ...(isSilent && { isSilent: true as const }) }
+      events.sampled(told, { canTry: false, interval: 1, services: [view] })
+      return events.latest()?.groups[0]
+    }
+    assert.equal(tell({ lag: 3 }, false)?.waits, undefined)
+    await until('The store has told it', () => tell({ lag: 3 }, true)?.waits?.count === 101)
+    assert.equal(tell({ lag: 3 }, true)?.handlers[0]?.waits, undefined)
+    assert.equal(tell({ lag: 3 }, false)?.waits, undefined)
+    const listing = {
+      lag: async (): Promise<never> => {
+        throw new Error('cannot count')
+      },
+      backlog: (all: object) => client.group('mail').backlog(all)
+    }
+    const storing = Object.create(client, { group: { value: () => listing } })
+    assert.deepEqual(await backlogSize(storing, 'mail'), { count: 100, isLeast: true })
+    const silent = {
+      ...listing,
+      backlog() {
+        throw new Error('cannot list')
+      }
+    }
+    const unlisted = Object.create(client, { group: { value: () => silent } })
+    assert.equal(await backlogSize(unlisted, 'mail'), undefined)
+  })
+
   it('and its dead letters have a reason where the client of the page has no store', async () => {
     const storeless = { request() {}, stream() {}, emit() {} }
     const other = new Events({
@@ -60,17 +92,17 @@ describe('the backlog of a group, on the page', () => {
     const transports = [{ name: 'sqlite', gauges: [], durable: [handler] }]
     const sample = { at: 1, services: { shop: { transports, outboxes: [], rows: [], calls: [] } } }
     const overview = { canTry: false, interval: 1, services: [{ id: 'shop', service: 'shop' }] }
-    other.sampled(sample, overview)
-    other.sampled(sample, overview)
-    assert.match(
-      other.latest()?.groups[0]?.deadUnknown ?? '',
-      /client of shop uses a transport that stores no/
-    )
+    await until('The reason is known', () => {
+      other.sampled(sample, overview)
+      return /client of shop stores no events/.test(other.latest()?.groups[0]?.deadUnknown ?? '')
+    })
     const asked = other.ask({ action: 'backlog', service: 'shop', group: 'mail' })
-    await assert.rejects(asked, /client of shop uses a transport that stores no events/)
+    await assert.rejects(asked, /client of shop stores no events/)
   })
 
   it('of a group that does not exist is a sentence', async () => {
     await assert.rejects(ask('nobody'), /no group 'nobody'/)
+    const letters = events.ask({ action: 'list', service: 'shop', group: 'nobody' })
+    await assert.rejects(letters, /no group 'nobody'/)
   })
 })

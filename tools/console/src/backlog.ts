@@ -3,7 +3,7 @@ import type { BacklogEvent } from '@elysia-microservices/transport/kit'
 import { fieldsOf, shortText } from './bounds.ts'
 import { type CheckedClient, stores } from './clients.ts'
 import { dataShown, traceIdOf } from './dead-letters.ts'
-import type { BacklogEventView, BacklogView } from './protocol.ts'
+import type { BacklogEventView, BacklogView, StoredCount } from './protocol.ts'
 
 /** Largest number of events that are shown at the same time. */
 const MAX_EVENTS = 100
@@ -19,6 +19,24 @@ export async function listBacklog(client: CheckedClient, group: string): Promise
   const listsAll = events.some(({ state }) => state !== 'waiting')
   const lag = listsAll ? 0 : await asked.lag().catch(() => 0)
   return { events, hasMore: false, unlisted: Math.max(0, lag - events.length) }
+}
+
+/** How many events a group has not handled; `undefined`: its store cannot tell a client. Never rejects. */
+export async function backlogSize(client: CheckedClient, group: string): Promise<StoredCount | undefined> {
+  if (!stores(client)) return undefined
+  const asked = client.group(group)
+  try {
+    return { count: await asked.lag() }
+  } catch {
+    // Some stores list what they cannot count.
+  }
+  let count = 0
+  try {
+    for await (const _ of asked.backlog({ limit: MAX_EVENTS + 1 })) count++
+  } catch {
+    return undefined
+  }
+  return count > MAX_EVENTS ? { count: MAX_EVENTS, isLeast: true } : { count }
 }
 
 function shown(event: BacklogEvent): BacklogEventView {

@@ -24,6 +24,7 @@ describe('readDescription', () => {
     const read = readDescription({
       name: 'orders',
       version: '1.2.0',
+      process: { name: 'shop', clients: ['till', 7] },
       status: 'listening',
       transports: [
         {
@@ -63,6 +64,7 @@ describe('readDescription', () => {
       version: '1.2.0',
       status: 'listening',
       isCounted: true,
+      process: { name: 'shop', clients: ['till', ''] },
       patterns: [
         {
           kind: 'message',
@@ -161,7 +163,7 @@ describe('readDescription', () => {
     for (const data of [deep(100), round, wide, { title: 'x'.repeat(10_000_000) }]) {
       const { patterns, leftOut } = described({ handlers: [handler('a', { data })] }).described
       assert.deepEqual(patterns, [{ kind: 'message', form: 'exact', pattern: 'a', hooks: [] }])
-      assert.deepEqual(leftOut, ['1 schemas that are too large'])
+      assert.deepEqual(leftOut, ['1 schema that is too large'])
     }
   })
 

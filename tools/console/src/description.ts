@@ -4,6 +4,7 @@
  */
 import type { CallerFigures, DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { Budget, entriesOf, fieldsOf, finite, firstOf, shortText } from './bounds.ts'
+import { plural } from './plural.ts'
 import type {
   DescribedService,
   DurableView,
@@ -36,6 +37,8 @@ const OTHER = '_OTHER'
 /** Largest number of values in all schemas of a service together. */
 const MAX_SCHEMA_NODES = 50_000
 const MAX_NAME = 100
+/** Largest number of names of clients in the process of a service. */
+const MAX_CLIENTS = 100
 /** Largest number of pairs of caller and pattern. */
 const MAX_CALLERS = 1_000
 /** Largest number of characters of a pattern beside its caller, where it is only shown. */
@@ -63,7 +66,8 @@ export interface ReadDescription {
  */
 export function readDescription(answer: unknown, crowd = 1): ReadDescription {
   const room = (most: number) => Math.ceil(most * Math.min(1, WHOLE / crowd))
-  const { name, version, instance, status, transports, handlers, figures, callers, parts } = fieldsOf(answer)
+  const { name, version, instance, status, process, transports, handlers, figures, callers, parts } =
+    fieldsOf(answer)
   if (!Array.isArray(handlers) || !Array.isArray(transports))
     throw new TypeError('its answer has no lists of handlers and transports')
   const { patterns, leftOut } = readHandlers(handlers, room(MAX_PATTERNS), room(MAX_SCHEMA_NODES))
@@ -75,6 +79,7 @@ export function readDescription(answer: unknown, crowd = 1): ReadDescription {
       version: shortText(version, MAX_NAME),
       status: shortText(status, MAX_NAME),
       isCounted: Array.isArray(figures),
+      ...readProcess(process),
       patterns,
       leftOut
     },
@@ -83,6 +88,13 @@ export function readDescription(answer: unknown, crowd = 1): ReadDescription {
     outboxes: readOutboxes(parts),
     callers: readCallers(callers, room(MAX_CALLERS))
   }
+}
+
+function readProcess(process: unknown): Pick<DescribedService, 'process'> {
+  const { name, clients } = fieldsOf(process)
+  if (!Array.isArray(clients)) return {}
+  const names = firstOf(clients, MAX_CLIENTS).map((client) => shortText(client, MAX_NAME))
+  return { process: { name: shortText(name, MAX_NAME), clients: names } }
 }
 
 function readHandlers(
@@ -137,9 +149,10 @@ function readHandlers(
     }
   }
   const leftOut: string[] = []
-  if (surplus > 0) leftOut.push(`${surplus} handlers after the first ${most} patterns`)
-  if (wrong > 0) leftOut.push(`${wrong} handlers or patterns with an invalid description`)
-  if (schemas > 0) leftOut.push(`${schemas} schemas that are too large`)
+  if (surplus > 0) leftOut.push(`${plural(surplus, 'handler')} after the first ${most} patterns`)
+  if (wrong > 0)
+    leftOut.push(`${plural(wrong, 'handler or pattern', 'handlers or patterns')} with an invalid description`)
+  if (schemas > 0) leftOut.push(plural(schemas, 'schema that is too large', 'schemas that are too large'))
   return { patterns, leftOut }
 }
 

@@ -28,7 +28,7 @@ describe('groups of durable events', () => {
       { view: view('one'), sample: sample([durable('a', { lag: 5, redeliveries: 1 }), durable('b')], 2) },
       { view: view('two'), sample: sample([durable('a', { lag: 7, deadLetters: 3, isPaused: true })], 1) }
     ])
-    const handler = { triedAgain: 0, died: 0, isPaused: false }
+    const handler = { services: ['billing'], triedAgain: 0, died: 0, isPaused: false }
     assert.deepEqual(groups, [
       {
         engine: 'nats',
@@ -37,7 +37,7 @@ describe('groups of durable events', () => {
         processes: 2,
         notReached: 0,
         handlers: [
-          { pattern: 'a', waits: 7, runs: 3, triedAgain: 1, died: 3, isPaused: true },
+          { ...handler, pattern: 'a', waits: 7, runs: 3, triedAgain: 1, died: 3, isPaused: true },
           { ...handler, pattern: 'b' }
         ]
       }
@@ -48,7 +48,7 @@ describe('groups of durable events', () => {
     const told = { view: view('one'), sample: sample([durable('a', { lag: 5, redeliveries: 1 })], 2) }
     const away = { ...told, view: { ...view('two'), isSilent: true as const } }
     const [group] = groupsOf([away])
-    const counted = { pattern: 'a', triedAgain: 1, died: 0, isPaused: false }
+    const counted = { pattern: 'a', services: ['billing'], triedAgain: 1, died: 0, isPaused: false }
     assert.deepEqual([group?.notReached, group?.handlers], [1, [counted]])
     const [both] = groupsOf([told, away])
     const present = { ...counted, triedAgain: 2, waits: 5, runs: 2 }

@@ -61,7 +61,8 @@ export function groupsOf(told: readonly Told[]): GroupView[] {
         group.processes.add(view.id)
         if (view.isSilent === true) group.notReached.add(view.id)
         const present = view.isSilent === true ? undefined : sample
-        group.handlers.set(handler.pattern, together(before, handler, events.get(handler.pattern), present))
+        const row = events.get(handler.pattern)
+        group.handlers.set(handler.pattern, together(before, handler, row, present, view.service))
       }
   }
   return finished(groups)
@@ -75,7 +76,8 @@ function together(
   before: GroupView['handlers'][number] | undefined,
   { pattern, lag, redeliveries, deadLetters, isPaused, unavailable }: DurableView,
   row: PatternFigures | undefined,
-  present: ServiceSample | undefined
+  present: ServiceSample | undefined,
+  service: string
 ): GroupView['handlers'][number] {
   const waits = most(before?.waits, present && lag)
   // In a process with counts, a missing row means that the handler has never run.
@@ -86,6 +88,7 @@ function together(
     pattern,
     ...(waits !== undefined && { waits }),
     ...(runs !== undefined && { runs }),
+    services: [...new Set([...(before?.services ?? []), service])],
     triedAgain: (before?.triedAgain ?? 0) + redeliveries,
     died: (before?.died ?? 0) + deadLetters,
     isPaused: before?.isPaused === true || isPaused,

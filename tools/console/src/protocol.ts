@@ -1,5 +1,5 @@
 /** The types of the messages between the server and the page. */
-import type { ProgramsView } from './programs.ts'
+import type { ProgramsView, ProgramView } from './programs.ts'
 import type { AlertsView } from './protocol/alerts.ts'
 import type { EventsView } from './protocol/events.ts'
 import type { Sample } from './protocol/figures.ts'
@@ -15,6 +15,7 @@ export type * from './protocol/history.ts'
 export type * from './protocol/services.ts'
 export type * from './protocol/traces.ts'
 export type * from './protocol/trial.ts'
+export type { ProgramView }
 
 /**
  * The values that the server's sources send to all pages, in addition to services and samples, by their topics.

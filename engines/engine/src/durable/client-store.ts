@@ -130,6 +130,7 @@ export abstract class PublishingStore<Connection extends StoreConnection, Event 
 
   abstract attach(connection: Connection): void
   abstract deadLetters(group: string): DeadLetters
+  abstract hasGroup(group: string): Promise<boolean>
   abstract pauseGroup(group: string, isPaused: boolean): Promise<void>
   /** See `DurableCaller.backlog`. Default: the engine cannot show it. */
   backlog(group: string, _options?: ListBacklogOptions): AsyncIterable<BacklogEvent> {

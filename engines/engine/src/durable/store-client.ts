@@ -78,6 +78,10 @@ export class ConnectedStoreClient<Connection extends StoreConnection> implements
     return durable.lag === undefined ? undefined : durable.lag.bind(durable)
   }
 
+  hasGroup(group: string): Promise<boolean> {
+    return this.#durable.hasGroup(group)
+  }
+
   pauseGroup(group: string, isPaused: boolean): Promise<void> {
     return this.#durable.pauseGroup(group, isPaused)
   }

@@ -20,7 +20,7 @@ import { type WrittenHeaders, writeRecord } from '../words/record.ts'
 import { writeValue } from '../words/values.ts'
 import { KafkaDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
-import { pauseGroup } from './groups.ts'
+import { membersOf, pauseGroup } from './groups.ts'
 import { cloudEvent, type StoredRecord } from './stored.ts'
 
 /** Topics whose headers are remembered: a program may make its patterns at run time. */
@@ -63,6 +63,10 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
       group,
       'Kafka keeps one position for each partition, and not which of the events behind it are done'
     )
+  }
+
+  async hasGroup(group: string): Promise<boolean> {
+    return (await membersOf((await this.connect()).cluster, group)) !== undefined
   }
 
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {

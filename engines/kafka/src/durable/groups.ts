@@ -144,7 +144,7 @@ export async function pauseGroup(
 }
 
 /** The ids of a group's members, for all patterns of the group; `undefined`: the group does not exist. */
-async function membersOf(cluster: Cluster, name: string): Promise<Set<string> | undefined> {
+export async function membersOf(cluster: Cluster, name: string): Promise<Set<string> | undefined> {
   const members = new Set<string>()
   let isThere = false
   for (const node of cluster.nodes) {

@@ -106,6 +106,11 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     return found.reduce((sum, { num_pending, num_ack_pending }) => sum + num_pending + num_ack_pending, 0)
   }
 
+  async hasGroup(group: string): Promise<boolean> {
+    const { jetStream } = await this.streams()
+    return (await consumersOf(jetStream, group)).length > 0
+  }
+
   async #consumersOf(group: string): Promise<ConsumerInfo[]> {
     const { jetStream } = await this.streams()
     const found = await consumersOf(jetStream, group)

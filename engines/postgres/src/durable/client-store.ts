@@ -38,6 +38,10 @@ export class PostgresClientStore extends PublishingStore<PostgresConnection, Out
     return new PostgresDeadLetters(group, () => this.#tables())
   }
 
+  async hasGroup(group: string): Promise<boolean> {
+    return (await (await this.#tables()).groupIds(group)).length > 0
+  }
+
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
     const tables = await this.#tables()
     if (!(await tables.pause(group, isPaused))) throw unknownGroup(group, `in the schema ${tables.schema}`)

@@ -45,6 +45,10 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     throw noBacklog(group, 'RabbitMQ gives a message away to show it, which would count as a delivery')
   }
 
+  async hasGroup(group: string): Promise<boolean> {
+    return (await this.connect()).hasQueue(queueOfMembers(group))
+  }
+
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
     const connection = await this.connect()
     const members = queueOfMembers(group)

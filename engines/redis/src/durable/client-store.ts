@@ -8,6 +8,7 @@ import {
 import type { BacklogEvent, DeadLetters, ListBacklogOptions } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
+import { readHandler } from '../words/keys.ts'
 import { backlogOf } from './backlog.ts'
 import { RedisDeadLetters } from './dead-letters.ts'
 import { readableError } from './errors.ts'
@@ -44,6 +45,11 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
 
   override async *backlog(group: string, options: ListBacklogOptions = {}): AsyncGenerator<BacklogEvent> {
     yield* backlogOf((await this.connect()).store, group, options)
+  }
+
+  async hasGroup(group: string): Promise<boolean> {
+    const { store } = await this.connect()
+    return (await store.handlers()).some((field) => readHandler(field).group === group)
   }
 
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {

@@ -66,6 +66,10 @@ export class SqliteClientStore extends PublishingStore<SqliteConnection, Outgoin
     return new SqliteDeadLetters(group, () => this.#file())
   }
 
+  async hasGroup(group: string): Promise<boolean> {
+    return (await this.#file()).groups.named(group).length > 0
+  }
+
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
     const file = await this.#file()
     if (!file.pause(group, isPaused)) throw unknownGroup(group, `in '${file.name}'`)

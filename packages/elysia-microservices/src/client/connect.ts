@@ -36,6 +36,7 @@ import {
   mustBeBoolean,
   mustBeFunction,
   mustBeMilliseconds,
+  nameClient,
   noFuture,
   OptionError,
   type OptionTable,
@@ -235,6 +236,7 @@ export function connect(options: ConnectOptions<CodecName> & RepeatingOptions = 
   const logger = loggerOf(given)
   if (name !== undefined && (name === '' || readCallerName(name) !== name))
     throw OptionError.expected('options.name', 'a text of 1 to 100 characters', name)
+  if (name !== undefined) nameClient(name)
   if (!Array.isArray(wrap) || wrap.some((middleware) => typeof middleware !== 'function'))
     throw OptionError.expected('options.wrap', 'a list of functions, (next) => (call) => next(call)', wrap)
   checkForward(forward)

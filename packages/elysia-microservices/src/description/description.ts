@@ -33,6 +33,11 @@ export interface ServiceDescription {
    * `describe` allows callers to ask for descriptions.
    */
   readonly callers?: readonly CallerFigures[]
+  /**
+   * The name that the process of the service gives itself in calls and spans, and the names of its clients that have
+   * one of their own: at most 100. It is there when `callers` is.
+   */
+  readonly process?: { readonly name?: string; readonly clients: readonly string[] }
   /** Figures of other parts of the process, such as the relay of an outbox: only for callers who ask for figures. */
   readonly parts?: readonly PartFigures[]
 }

@@ -8,6 +8,7 @@ import {
   OptionError,
   type OptionTable,
   PatternNotFoundError,
+  processNames,
   type ReceivedMessage,
   type Route,
   readFigures,
@@ -59,7 +60,7 @@ export function describeService(
     transports: runner.stats(),
     handlers: core.describe(),
     ...(figures && { figures }),
-    ...(withCallers === true && ledger !== undefined && { callers: ledger.read() })
+    ...(withCallers === true && ledger !== undefined && { callers: ledger.read(), process: processNames() })
   }
 }
 

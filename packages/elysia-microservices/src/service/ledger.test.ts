@@ -83,7 +83,9 @@ describe('who calls a service', () => {
       ['shop', 'message', 'fails', 1, 1],
       ['shop', 'message', '', 1, 1]
     ])
-    assert.equal('callers' in service.describe(), false)
+    const { process } = service.describe({ callers: true })
+    assert.deepEqual([process?.clients.includes('orders'), process?.clients.includes('shop')], [true, true])
+    assert.deepEqual(['callers' in service.describe(), 'process' in service.describe()], [false, false])
   })
 
   it('is said once a connection over TCP, and callers through Nest are called what they are', async () => {

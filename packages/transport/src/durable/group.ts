@@ -12,7 +12,8 @@ export interface DurableGroup {
   /** The name of the group, as the engine has it. */
   readonly name: string
   /**
-   * The events that its handlers have failed to handle: to list, redrive or discard.
+   * The events that its handlers have failed to handle: to list, redrive or discard. Of a group that does not exist,
+   * the list is an `OptionError`, and there is nothing at any position.
    * @throws {OptionError} the engine cannot list them
    */
   readonly deadLetters: DeadLetters
@@ -49,16 +50,6 @@ export function waitingOptions(given: ListWaitingOptions | undefined): ListWaiti
   return readTable('options', given, WAITING_OPTIONS)
 }
 
-/** Dead letters whose options of lists are checked, in whatever store they are. */
-function checkedLetters(letters: DeadLetters): DeadLetters {
-  return {
-    list: (options) => letters.list(readTable('options', options as ListBacklogOptions, LIST_OPTIONS)),
-    get: (position) => letters.get(position),
-    redrive: (position) => letters.redrive(position),
-    discard: (position) => letters.discard(position)
-  }
-}
-
 /** Names the transports that store events, for error messages. This package does not know which transports do. */
 const STORING = 'a transport that stores events: docs/durable-events.md lists both'
 
@@ -68,6 +59,37 @@ export function storesNothing(transport: string): OptionError {
     'options.transport',
     `${transport}() stores no events; give the client a store beside it (options.store), or ${STORING}; emit() sends an event that is not stored`
   )
+}
+
+/** The dead letters of a group, in whatever store they are; the options of lists are checked. */
+function lettersOf(store: DurableCaller, name: string): DeadLetters {
+  const letters = store.deadLetters(name)
+  return {
+    list: (options) =>
+      listed(store, name, letters.list(readTable('options', options as ListBacklogOptions, LIST_OPTIONS))),
+    get: (position) => letters.get(position),
+    redrive: (position) => letters.redrive(position),
+    discard: (position) => letters.discard(position)
+  }
+}
+
+/** That there are no dead letters is only said of a group that exists: a name may be misspelt. */
+async function* listed<Letter>(
+  store: DurableCaller,
+  name: string,
+  letters: AsyncIterable<Letter>
+): AsyncGenerator<Letter> {
+  let isEmpty = true
+  for await (const letter of letters) {
+    isEmpty = false
+    yield letter
+  }
+  // A user may have the right to read dead letters only.
+  if (isEmpty && !(await store.hasGroup(name).catch(() => true)))
+    throw new OptionError(
+      'group',
+      `There is no group '${name}' in this store: a group is created when its first service starts`
+    )
 }
 
 /**
@@ -81,7 +103,7 @@ export function durableGroup(store: DurableCaller, given: string): DurableGroup 
   return {
     name,
     get deadLetters() {
-      return checkedLetters(store.deadLetters(name))
+      return lettersOf(store, name)
     },
     async lag() {
       if (store.lag !== undefined) return await store.lag(name)

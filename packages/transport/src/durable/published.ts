@@ -93,6 +93,8 @@ export interface DurableCaller {
   publish(pattern: Pattern, data: unknown, options?: PublishOptions): Promise<Published>
   /** The dead letters of a group: to read, redrive or discard. */
   deadLetters(group: string): DeadLetters
+  /** Whether a service has ever begun with such a group. */
+  hasGroup(group: string): Promise<boolean>
   /** Pauses or resumes deliveries to a group, in all its processes. */
   pauseGroup(group: string, isPaused: boolean): Promise<void>
   /**

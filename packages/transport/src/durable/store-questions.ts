@@ -22,6 +22,7 @@ const ANSWERS = {
   letter: (store, { group = '', position = '' }) => store.deadLetters(group).get(position),
   redrive: (store, { group = '', position = '' }) => store.deadLetters(group).redrive(position),
   discard: (store, { group = '', position = '' }) => store.deadLetters(group).discard(position),
+  has: (store, { group = '' }) => store.hasGroup(group),
   pause: (store, { group = '' }) => store.pauseGroup(group, true),
   resume: (store, { group = '' }) => store.pauseGroup(group, false),
   backlog: (store, { group = '', limit }) => all(store.backlog(group, limitedTo(limit))),

@@ -22,8 +22,9 @@ import { nameOf as eventName, type MemoryDeadLetter, type MemoryGroup } from './
  */
 export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPlain: boolean): DurableCaller {
   const { store } = hub
+  const named = (name: string) => [...store.groups.values()].filter((group) => group.name === name)
   const groupsOf = (name: string) => {
-    const found = [...store.groups.values()].filter((group) => group.name === name)
+    const found = named(name)
     if (found.length > 0) return found
     throw new OptionError(
       'group',
@@ -71,6 +72,7 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean, reachesPl
     backlog: (group, options) => backlogOf(hub, () => groupsOf(group), options),
     future: memoryFuture(hub),
     lag: async (name) => groupsOf(name).reduce((sum, { waiting }) => sum + waiting, 0),
+    hasGroup: async (name) => named(name).length > 0,
     async pauseGroup(name, isPaused) {
       for (const group of groupsOf(name)) group.isPaused = isPaused
     }

@@ -95,6 +95,10 @@ export class MemoryStoreClient implements StoreClient {
     return this.#durable.lag?.(group) as Promise<number>
   }
 
+  hasGroup(group: string): Promise<boolean> {
+    return this.#durable.hasGroup(group)
+  }
+
   pauseGroup(group: string, isPaused: boolean): Promise<void> {
     return this.#durable.pauseGroup(group, isPaused)
   }

@@ -86,6 +86,10 @@ class AskedClient implements StoreClient {
     }
   }
 
+  async hasGroup(group: string): Promise<boolean> {
+    return (await this.#ask({ ask: 'has', group })) === true
+  }
+
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
     await this.#ask({ ask: isPaused ? 'pause' : 'resume', group })
   }

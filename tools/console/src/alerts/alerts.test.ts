@@ -24,7 +24,7 @@ const group = (handler: Partial<GroupHandler> = {}, more: Partial<GroupView> = {
   service: 'billing',
   processes: 1,
   notReached: 0,
-  handlers: [{ pattern: 'paid', triedAgain: 0, died: 0, isPaused: false, ...handler }],
+  handlers: [{ pattern: 'paid', services: [], triedAgain: 0, died: 0, isPaused: false, ...handler }],
   ...more
 })
 const titles = (conditions: readonly { readonly title: string }[]) => conditions.map(({ title }) => title)

@@ -1,5 +1,7 @@
 /** Finds the problems at one moment, from the state at that moment alone. */
+import { isEngine } from '../engines.ts'
 import type { Told } from '../groups.ts'
+import { listed, plural } from '../plural.ts'
 import type { AlertView, GroupView, OutboxOf, ServiceView } from '../protocol.ts'
 
 /** The state of services, groups and outboxes at one moment. */
@@ -16,9 +18,6 @@ export interface Watched {
 /** A problem at this moment, which may be over at the next one. */
 export type Condition = Omit<AlertView, 'since'>
 
-/** Transports without an engine between client and service. */
-const DIRECT = ['', 'tcp', 'memory', 'websocket']
-
 /**
  * The name of the engine between the page and a service, if the engine cannot be reached; `undefined` if that is
  * not known.
@@ -26,7 +25,7 @@ const DIRECT = ['', 'tcp', 'memory', 'websocket']
 function lostEngine({ id, isCutOff }: ServiceView, told: readonly Told[]): string | undefined {
   if (isCutOff !== true) return undefined
   const before = told.find(({ view }) => view.id === id)?.sample.transports ?? []
-  return before.find(({ name }) => !DIRECT.includes(name))?.name
+  return before.find(({ name }) => isEngine(name))?.name
 }
 
 /** Services, or single processes of them, that do not answer. */
@@ -146,17 +145,4 @@ export function refused(watched: Watched): Condition[] {
           }
         ]
   )
-}
-
-/** A list in words: `a`, `a and b`, `a, b and 3 others`. */
-function listed(names: readonly string[]): string {
-  const [first = '', second] = names
-  if (second === undefined) return first
-  if (names.length === 2) return `${first} and ${second}`
-  return `${first}, ${second} and ${names.length - 2} others`
-}
-
-/** A number with its noun: `1 event`, `2 events`. */
-export function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`
 }

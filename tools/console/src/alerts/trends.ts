@@ -2,7 +2,8 @@
  * Finds problems that show only over some time: high error rates, and queues that grow. The state is immutable;
  * each moment computes a new one.
  */
-import { type Condition, outboxKey, plural, type Watched } from './conditions.ts'
+import { plural } from '../plural.ts'
+import { type Condition, outboxKey, type Watched } from './conditions.ts'
 
 /** Milliseconds after which a message counts half. */
 const HALF_LIFE = 15_000
@@ -109,7 +110,7 @@ export function lagging({ growths }: Trends, { groups, at }: Watched): Condition
         {
           key: `lag ${engine} ${group} ${pattern}`,
           kind: 'lag',
-          title: `${last.value.toLocaleString('en')} events wait for ${group}`,
+          title: `${plural(last.value, 'event waits', 'events wait')} for ${group}`,
           detail: `${pattern}: ${plural(last.value - first.value, 'event')} more than ${Math.round((at - first.at) / 1_000)} s ago${isPaused ? '; the group is paused' : ''}.`,
           advice: isPaused
             ? 'Resume the group: client.group(name).resume(), see docs/durable-events.md.'

@@ -1,5 +1,5 @@
 /** The data of an event, which are shown when somebody opens them. */
-import { whole } from './format.ts'
+import { plural } from '../plural.ts'
 
 export function EventData(props: { readonly id: string; readonly data: string; readonly cut: number }) {
   const { id, data, cut } = props
@@ -9,7 +9,7 @@ export function EventData(props: { readonly id: string; readonly data: string; r
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
       <section class="text" tabIndex={0} aria-label={`Data of ${id}`}>
         <pre>{data}</pre>
-        {cut > 0 && <span class="hint">{whole(cut)} more characters</span>}
+        {cut > 0 && <span class="hint">{plural(cut, 'more character')}</span>}
       </section>
     </details>
   )

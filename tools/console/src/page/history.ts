@@ -1,4 +1,5 @@
 /** The samples of the last minutes, and the lines of charts that are made from them. */
+import { plural } from '../plural.ts'
 import type { Figures, Kind, Overview, Sample, ServiceSample } from '../protocol.ts'
 
 /** Largest number of samples for each service. */
@@ -161,7 +162,7 @@ export function linesByPattern({ moments: all, busy }: History, figure: 'rate' |
             told.reduce((left, key) => left - (rows.get(key)?.[figure] ?? 0), sums[figure])
           )
     )
-    lines.push({ label: `${others} others`, values })
+    lines.push({ label: plural(others, 'other'), values })
   }
   return { times: timesOf(moments), lines }
 }

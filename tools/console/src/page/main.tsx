@@ -54,7 +54,7 @@ function App() {
           {CONNECTION[connection]}
         </p>
       </header>
-      <AlertLine alerts={shown.topics.alerts} />
+      <AlertLine alerts={shown.topics.alerts} overview={overview} />
       {overview === undefined ? (
         <main />
       ) : (

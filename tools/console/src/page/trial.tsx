@@ -1,5 +1,6 @@
 /** Calls a pattern: a form for the data, and the answer. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { plural } from '../plural.ts'
 import type { PatternView, Trial as Sent, TrialError } from '../protocol.ts'
 import { FieldInput } from './fields.tsx'
 import { type Draft, emptyDraft, type Field, fieldOf, readDraft } from './form-model.ts'
@@ -114,7 +115,7 @@ export function Trial({ view, service }: { readonly view: PatternView; readonly 
           {run.values.map(({ n, text, cut }) => (
             <li key={n} value={n}>
               <pre>{text}</pre>
-              {cut > 0 && <span class="hint">{cut} more characters</span>}
+              {cut > 0 && <span class="hint">{plural(cut, 'more character')}</span>}
             </li>
           ))}
         </ol>

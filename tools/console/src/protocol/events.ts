@@ -48,6 +48,8 @@ export interface GroupView {
   /** How many of the processes do not answer. */
   readonly notReached: number
   readonly handlers: readonly GroupHandler[]
+  /** Events that wait or run, as the store tells; only if no process of the group does. */
+  readonly waits?: StoredCount
   /**
    * The number of dead letters; above 100 it means more than 100. Missing if the number is not known yet, or cannot
    * be read.
@@ -57,9 +59,18 @@ export interface GroupView {
   readonly deadUnknown?: string
 }
 
+/** A number of stored events. */
+export interface StoredCount {
+  readonly count: number
+  /** There are more than that. */
+  readonly isLeast?: true
+}
+
 /** One pattern of a group. */
 export interface GroupHandler {
   readonly pattern: string
+  /** The services that handle it for the group. */
+  readonly services: readonly string[]
   /** Events that are stored and have not been handled; missing if the number is unknown. */
   readonly waits?: number
   /** Events that are being handled at the moment; missing if nothing counts them. */

@@ -35,10 +35,19 @@ export interface DescribedService {
   readonly status: string
   /** Whether the service counts messages with `telemetry()`. */
   readonly isCounted: boolean
+  /** The process, for those who know it by another name than that of the service; missing if it tells nothing. */
+  readonly process?: ProcessNames
   /** Missing if the page does not show this service. */
   readonly patterns?: readonly PatternView[]
   /** The parts that were left out because of limits, in words. */
   readonly leftOut: readonly string[]
+}
+
+/** The names under which the calls and spans of a process are known. */
+export interface ProcessNames {
+  readonly name: string
+  /** The names of its clients that have a name of their own. */
+  readonly clients: readonly string[]
 }
 
 /** A JSON Schema. It is only certain that it is a JSON object. */

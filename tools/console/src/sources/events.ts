@@ -1,17 +1,27 @@
 /** Groups of durable events and outboxes, with their dead letters. */
 import { type DeadLetterChange, type Logger, RpcError } from '@elysia-microservices/transport/kit'
-import { listBacklog } from '../backlog.ts'
+import { backlogSize, listBacklog } from '../backlog.ts'
 import { fieldsOf } from '../bounds.ts'
 import { type CheckedClient, stores } from '../clients.ts'
 import { changeLetters, listDeadLetters, MAX_LETTERS } from '../dead-letters.ts'
 import { groupsOf, LastSamples } from '../groups.ts'
-import type { EventsView, GroupView, OutboxOf, Overview, Sample, StoreView } from '../protocol.ts'
+import type {
+  EventsView,
+  GroupView,
+  OutboxOf,
+  Overview,
+  Sample,
+  StoredCount,
+  StoreView
+} from '../protocol.ts'
 import { Rates } from '../rates.ts'
 import { changeWaiting, futureOf, listWaiting } from '../waiting.ts'
 import type { Source, SourceContext } from './source.ts'
 
 /** Milliseconds after which dead letters are counted again, even if no process has reported another one. */
 const COUNT_AGAIN = 30_000
+/** The same for events that wait, of groups of which no process tells it. */
+const WAITS_AGAIN = 5_000
 /** Largest number of groups whose dead letters are counted. */
 const MAX_COUNTED = 100
 /** Largest number of stores whose events that wait are shown. */
@@ -38,6 +48,8 @@ export class Events implements Source<'events'> {
   /** The counts, by engine and group. */
   readonly #counts = new Map<string, Count>()
   readonly #counting = new Set<string>()
+  /** The numbers of events that wait, as the stores tell, and when they were asked last. */
+  readonly #waits = new Map<string, { readonly at: number; readonly told: StoredCount | undefined }>()
   readonly #rates = new Rates()
   #latest: EventsView | undefined
   #tell = () => {}
@@ -60,7 +72,10 @@ export class Events implements Source<'events'> {
     const { at } = sample
     const told = this.#samples.take(sample, services)
     const groups = groupsOf(told)
-    for (const group of groups.slice(0, MAX_COUNTED)) void this.#count(group)
+    for (const group of groups.slice(0, MAX_COUNTED)) {
+      void this.#count(group)
+      void this.#askWhatWaits(group)
+    }
     this.#latest = {
       groups: groups.map((group) => this.#withCount(group)),
       stores: this.#storesOf(groups),
@@ -151,11 +166,29 @@ export class Events implements Source<'events'> {
 
   #withCount(group: GroupView): GroupView {
     const { present, reason } = this.#counts.get(keyOf(group)) ?? {}
+    const waits = this.#waits.get(keyOf(group))?.told
     return {
       ...group,
+      ...(waits !== undefined && { waits }),
       ...(present !== undefined && { dead: present }),
       ...(reason !== undefined && { deadUnknown: reason })
     }
+  }
+
+  /** Asks the store what waits for a group of which no process tells it. Never rejects. */
+  async #askWhatWaits(group: GroupView): Promise<void> {
+    const key = keyOf(group)
+    if (group.handlers.some(({ waits }) => waits !== undefined)) {
+      this.#waits.delete(key)
+      return
+    }
+    const now = performance.now()
+    const { at = Number.NEGATIVE_INFINITY, told } = this.#waits.get(key) ?? {}
+    const client = this.#clients().get(group.service)
+    if (client === undefined || now - at < WAITS_AGAIN) return
+    this.#waits.set(key, { at: now, told })
+    const counted = await backlogSize(client, group.group)
+    if (this.#waits.get(key)?.at === now) this.#waits.set(key, { at: now, told: counted })
   }
 
   /** Counts again if the number may have changed. Never rejects. */

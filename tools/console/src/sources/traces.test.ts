@@ -47,9 +47,9 @@ describe('a peer that sends no spans', () => {
       ['10.0.0.7', '3900', '5']
     ] as const)
       traces.receive('traces', callTo(host, port, id))
-    assert.deepEqual(names(), ['nest-stock', 'stock', '127.0.0.1:5000', '10.0.0.7:3900'])
+    assert.deepEqual(names(), ['nest-stock', 'stock', 'localhost:5000', '10.0.0.7:3900'])
     const alone = new Traces()
     alone.receive('traces', callTo('127.0.0.1', '3900', '1'))
-    assert.equal(alone.latest().links[0]?.unheard?.name, '127.0.0.1:3900')
+    assert.equal(alone.latest().links[0]?.unheard?.name, 'localhost:3900')
   })
 })

@@ -24,11 +24,12 @@ export class Traces implements Source<'traces'> {
 
   constructor(programs?: Programs) {
     this.#links = new Links((host, port = '') => {
-      if (programs === undefined || !LOCAL.test(host)) return addressOf(host, port)
+      if (!LOCAL.test(host)) return addressOf(host, port)
       // A port is followed by what it is for.
-      for (const { name, ports, services } of programs.list())
+      for (const { name, ports, services } of programs?.list() ?? [])
         for (const each of ports) this.#names.set(each.split(' ', 1)[0] ?? '', named(name, services))
-      return this.#names.get(port) ?? addressOf(host, port)
+      // This machine has several names and addresses, and each port is one peer.
+      return this.#names.get(port) ?? addressOf('localhost', port)
     })
   }
 

@@ -77,6 +77,22 @@ describe('the messages that spans show', () => {
     ])
   })
 
+  it('over an engine are lost where nobody has heard them', () => {
+    const { add, pass, told } = collector()
+    const error = "PATTERN_NOT_FOUND: There is no handler for the pattern 'prices.quote'"
+    const over = (transport: string): ReceivedSpan['attributes'] => [
+      ['rpc.method', 'prices.quote'],
+      ['network.transport', transport],
+      ['error.type', 'PATTERN_NOT_FOUND']
+    ]
+    add(span(1, { error, attributes: over('nats') }), span(2, { error, attributes: over('tcp') }))
+    pass(7_000)
+    assert.deepEqual(
+      told().map(({ unheard }) => unheard),
+      [{ problem: 'Nobody listens over nats' }, {}]
+    )
+  })
+
   it('have a receiver that is not reached any more, with the reason, at once', () => {
     const { add, told } = collector()
     const refused = 'CONNECTION: Cannot connect to 127.0.0.1:4001'

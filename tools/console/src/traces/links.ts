@@ -2,6 +2,7 @@
  * Finds the messages between services in spans. This adds events, and services that do not count their own
  * messages, such as Nest's.
  */
+import { isEngine } from '../engines.ts'
 import type { Link, SpanView } from '../protocol.ts'
 import type { ReceivedSpan } from './otlp.ts'
 import type { TraceStore } from './store.ts'
@@ -24,6 +25,12 @@ const MAX_UNHEARD = 5_000
 const MAX_KNOWN = 2_000
 /** The type of the errors of calls that have not reached anybody: see `ConnectionError`. */
 const UNREACHED = 'CONNECTION'
+/** The same over an engine, which nobody has heard: see `PatternNotFoundError.nobody`. */
+const NOBODY = 'PATTERN_NOT_FOUND'
+
+/** The attributes with the kind of an error, and with the transport of a call. */
+const ERROR = 'error.type'
+const TRANSPORT = 'network.transport'
 
 interface Message extends Omit<Link, 'rate' | 'errors'> {
   readonly at: number
@@ -77,7 +84,7 @@ export class Links {
   #wait(span: ReceivedSpan): void {
     // HTTP requests and calls of databases are no messages.
     if (attributeOf(span, patternOf(span)) === undefined) return
-    if (attributeOf(span, 'error.type') === UNREACHED) {
+    if (attributeOf(span, ERROR) === UNREACHED) {
       this.#countUnheard(span, this.#now())
       return
     }
@@ -87,7 +94,10 @@ export class Links {
   }
 
   #countUnheard(span: SpanView, at: number): void {
-    const problem = attributeOf(span, 'error.type') === UNREACHED ? span.error : undefined
+    const [error, transport] = [attributeOf(span, ERROR), attributeOf(span, TRANSPORT) ?? '']
+    const isUnheard = error === NOBODY && isEngine(transport)
+    const problem =
+      error === UNREACHED ? span.error : isUnheard ? `Nobody listens over ${transport}` : undefined
     const [host, port] = [attributeOf(span, 'server.address'), attributeOf(span, 'server.port')]
     const to = this.#receivers.get(receiverKey(span))
     const unheard = {
@@ -95,7 +105,7 @@ export class Links {
       ...(problem !== undefined && { problem })
     }
     const ends = { from: span.service, ...(to !== undefined && { to }), unheard }
-    this.#count(span, attributeOf(span, 'network.transport') ?? '', ends, at)
+    this.#count(span, transport, ends, at)
   }
 
   /** Messages a second, by sender, receiver and pattern. */
@@ -136,7 +146,7 @@ export class Links {
     if (sent.service === received.service) return true
     if (this.#receivers.size >= MAX_KNOWN) this.#receivers.clear()
     this.#receivers.set(receiverKey(sent), received.service)
-    this.#count(received, attributeOf(received, 'network.transport') ?? '', {
+    this.#count(received, attributeOf(received, TRANSPORT) ?? '', {
       from: sent.service,
       to: received.service
     })

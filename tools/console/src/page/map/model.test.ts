@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { CallRate, Link, Overview, ServiceView, TracesView } from '../../protocol.ts'
+import type { CallRate, GroupView, Link, Overview, ServiceView, TracesView } from '../../protocol.ts'
 import { type History, withSample } from '../history.ts'
 import { graphOf, MAX_EDGES, MAX_NODES } from './model.ts'
 
@@ -62,7 +62,10 @@ describe('the map', () => {
       { ...outbox, service: 'orders' }
     ]
     const drawn = (...links: Link[]) =>
-      graphOf(overview(service('orders')), new Map(), traces(...links), new Set(), outboxes)
+      graphOf(overview(service('orders')), new Map(), {
+        traces: traces(...links),
+        events: { groups: [], stores: [], outboxes }
+      })
     assert.deepEqual(lines(drawn()), ['service orders > engine nats event 3'])
     assert.deepEqual(
       drawn().edges[0]?.parts.map(({ pattern }) => pattern),
@@ -87,15 +90,12 @@ describe('the map', () => {
         { mail: [call(undefined, 'placed', { from: 'engine', kind: 'event', transport: 'nats' })] },
         'nats'
       ),
-      traces({
-        from: 'orders',
-        kind: 'event',
-        transport: 'nats',
-        pattern: 'placed',
-        rate: 2,
-        errors: 0,
-        ms: 1
-      })
+      {
+        traces: traces({
+          ...{ from: 'orders', kind: 'event', transport: 'nats', pattern: 'placed' },
+          ...{ rate: 2, errors: 0, ms: 1 }
+        })
+      }
     )
     assert.deepEqual(lines(graph), [
       'engine nats > service mail event 10',
@@ -106,9 +106,7 @@ describe('the map', () => {
   it('shows that an engine cannot be reached, by the key of its alert', () => {
     const told = histories({ mail: [] }, 'nats')
     const engine = (problems: Set<string>) =>
-      graphOf(overview(service('mail')), told, undefined, problems).nodes.find(
-        ({ kind }) => kind === 'engine'
-      )
+      graphOf(overview(service('mail')), told, { problems }).nodes.find(({ kind }) => kind === 'engine')
     assert.deepEqual([engine(new Set())?.state, engine(new Set())?.note], ['good', 'engine'])
     const lost = engine(new Set(['engine nats']))
     assert.deepEqual([lost?.state, lost?.note], ['bad', 'lost'])
@@ -119,11 +117,9 @@ describe('the map', () => {
     const { described: _, ...silent } = service('payments', {
       problem: 'The service does not describe itself'
     })
-    const graph = graphOf(
-      overview(service('orders'), silent),
-      histories({ orders: [call('web', 'x')] }),
-      traces({ ...link, from: 'web', to: 'orders' }, { ...link, from: 'orders', to: 'payments' })
-    )
+    const graph = graphOf(overview(service('orders'), silent), histories({ orders: [call('web', 'x')] }), {
+      traces: traces({ ...link, from: 'web', to: 'orders' }, { ...link, from: 'orders', to: 'payments' })
+    })
     assert.deepEqual(lines(graph), [
       'caller web > service orders message 10',
       'service orders > service payments message 5'
@@ -165,7 +161,7 @@ describe('the map', () => {
       errors: 2,
       ms: 1
     }
-    const opened = graphOf(overview(service('orders'), described), new Map(), traces(link))
+    const opened = graphOf(overview(service('orders'), described), new Map(), { traces: traces(link) })
     assert.deepEqual(broken(opened.edges), [['service orders', 'service prices', 'CONNECTION: refused']])
     assert.equal(opened.edges[0]?.errors, 2)
   })
@@ -175,10 +171,12 @@ describe('the map', () => {
     const graph = graphOf(
       overview(service('orders')),
       histories({ orders: [call(undefined, 'x', { from: 'unnamed', transport: 'websocket' })] }),
-      traces(
-        { ...link, from: 'orders', unheard: { name: '10.0.0.7:3001' } },
-        { ...link, from: 'orders', unheard: {} }
-      )
+      {
+        traces: traces(
+          { ...link, from: 'orders', unheard: { name: '10.0.0.7:3001' } },
+          { ...link, from: 'orders', unheard: {} }
+        )
+      }
     )
     assert.deepEqual(
       graph.nodes.map(({ name, note }) => [name, note]),
@@ -189,6 +187,81 @@ describe('the map', () => {
         ['Other services over tcp', 'not described']
       ]
     )
+  })
+
+  it('has the line from an engine to the groups of a service, also if nothing came since the page was opened', () => {
+    const mail = service('mail', { problem: 'gone', isSilent: true })
+    const handler = { services: ['mail'], triedAgain: 0, died: 0, isPaused: false }
+    const group = (engine: string, ...patterns: string[]): GroupView => ({
+      ...{ engine, group: 'mail', service: 'mail', processes: 1, notReached: 1 },
+      handlers: patterns.map((pattern) => ({ ...handler, pattern }))
+    })
+    const groups = [group('nats', 'placed', 'paid'), group('memory', 'direct')]
+    const graph = graphOf(overview(mail), new Map(), { events: { groups, stores: [], outboxes: [] } })
+    assert.deepEqual(lines(graph), ['engine nats > service mail event 0'])
+    assert.deepEqual(
+      graph.edges[0]?.parts.map(({ pattern, problem }) => `${pattern}: ${problem}`),
+      ['paid: mail is not reached', 'placed: mail is not reached']
+    )
+  })
+
+  it('has the calls that fail on the line to a service that is not reached, whatever their error is', () => {
+    const told = histories({ prices: [call('orders', 'prices.quote')] }, 'nats')
+    const link = {
+      kind: 'message',
+      transport: 'tcp',
+      pattern: 'prices.quote',
+      rate: 4,
+      errors: 4,
+      ms: 1
+    } as const
+    const edgeTo = (prices: ServiceView) =>
+      graphOf(overview(service('orders'), prices), told, {
+        traces: traces({ ...link, from: 'orders', to: 'prices', unheard: {} })
+      }).edges[0]
+    const broken = edgeTo(service('prices', { problem: 'gone' }))
+    assert.deepEqual(
+      [broken?.rate, broken?.errors, broken?.problem, broken?.parts.length],
+      [4, 4, 'prices is not reached', 1]
+    )
+    const alive = edgeTo(service('prices'))
+    assert.deepEqual([alive?.rate, alive?.errors, alive?.problem], [10, 0, undefined])
+  })
+
+  it('is one box for a process, whatever its clients are called, and counts its calls once', () => {
+    const inProcess = (name: string, process: string, ...clients: string[]) => {
+      const view = service(name)
+      return { ...view, described: { ...view.described!, process: { name: process, clients } } }
+    }
+    const stock = inProcess('stock', 'stock')
+    const told = histories({ stock: [call('till', 'take')] })
+    const link = { kind: 'message', transport: 'tcp', pattern: 'take', rate: 5, errors: 0, ms: 1 } as const
+    const drawn = (...services: ServiceView[]) =>
+      graphOf(overview(stock, ...services), told, { traces: traces({ ...link, from: 'shop', to: 'stock' }) })
+    const one = drawn(inProcess('shop', 'shop', 'till'))
+    assert.deepEqual(lines(one), ['service shop > service stock message 10'])
+    assert.deepEqual(one.merged, ['caller till'])
+    // Where a process has two services, and where two processes have such a client, it is a box of its own.
+    for (const [other, process] of [
+      ['back office', 'shop'],
+      ['mall', 'mall']
+    ] as const) {
+      const apart = drawn(inProcess('shop', 'shop', 'till'), inProcess(other, process, 'till'))
+      assert.deepEqual(lines(apart), ['caller till > service stock message 10'])
+    }
+  })
+
+  it('shows the service that has handled a message, where a process has several', () => {
+    const patterns = [{ kind: 'message', form: 'exact', pattern: 'take', hooks: [] } as const]
+    const back = service('back office')
+    const described = { ...back.described!, process: { name: 'shop', clients: [] }, patterns }
+    const link = { kind: 'message', transport: 'tcp', pattern: 'take', rate: 5, errors: 0, ms: 1 } as const
+    const graph = graphOf(
+      overview(service('shop'), { ...back, described }),
+      histories({ 'back office': [call('web', 'take')] }),
+      { traces: traces({ ...link, from: 'web', to: 'shop' }) }
+    )
+    assert.deepEqual(lines(graph), ['caller web > service back office message 10'])
   })
 
   it('is one box for all instances of a service', () => {

@@ -1,6 +1,8 @@
 /** The model of the map: services, engines and callers are nodes, and the messages between them are edges. */
-import type { CallRate, Kind, Link, OutboxOf, Overview, ServiceView, TracesView } from '../../protocol.ts'
+import { isEngine } from '../../engines.ts'
+import type { CallRate, EventsView, Kind, Link, Overview, ServiceView, TracesView } from '../../protocol.ts'
 import type { History } from '../history.ts'
+import { type Names, nameOf, namesOf, receiverNamed } from './names.ts'
 
 /** A box of the map. */
 export interface Node {
@@ -46,6 +48,8 @@ export interface Graph {
   readonly edges: readonly Edge[]
   /** The number of nodes and edges that did not fit on the map. */
   readonly leftOut: number
+  /** The ids of boxes whose names are now known to belong to other boxes. */
+  readonly merged: readonly string[]
 }
 
 /** The largest numbers of boxes and lines that are still readable. */
@@ -56,7 +60,6 @@ const MAX_PARTS = 50
 /** The number of samples over which rates are averaged, so that figures do not jump. */
 const AVERAGED = 5
 
-const NO_ENGINE: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])
 const NAMELESS = 'Clients without a name'
 const NOBODY = {
   nest: 'Nest clients',
@@ -65,18 +68,23 @@ const NOBODY = {
   client: NAMELESS
 } as const
 
-/**
- * Makes the graph from the current data.
- * @param outboxes their relays publish to engines, which no service counts
- * @param problems the keys of the current alerts. The alert of a lost engine has the id of the engine's box as its key
- */
+/** Facts beside the descriptions and samples of services. */
+export interface Beside {
+  readonly traces?: TracesView | undefined
+  /** The keys of the current alerts. The alert of a lost engine has the id of the engine's box as its key. */
+  readonly problems?: ReadonlySet<string>
+  /** Groups get events of engines, and relays of outboxes publish to them, which no service counts. */
+  readonly events?: EventsView | undefined
+}
+
+/** Makes the graph from the current data. */
 export function graphOf(
-  { services }: Overview,
+  overview: Overview,
   histories: ReadonlyMap<string, History>,
-  traces?: TracesView,
-  problems: ReadonlySet<string> = new Set(),
-  outboxes: readonly OutboxOf[] = []
+  { traces, problems = new Set(), events }: Beside = {}
 ): Graph {
+  const { services } = overview
+  const names = namesOf(overview)
   const nodes = new Map<string, Node>()
   let leftOut = 0
   const add = (node: Node) => {
@@ -85,14 +93,7 @@ export function graphOf(
     else nodes.set(node.id, node)
     return nodes.has(node.id)
   }
-  const byName = new Map<string, ServiceView[]>()
-  for (const view of services) {
-    const name = nameOf(view)
-    const known = byName.get(name)
-    if (known === undefined) byName.set(name, [view])
-    else known.push(view)
-  }
-  for (const [name, views] of byName) add(serviceNode(name, views))
+  for (const [name, views] of names.services) add(serviceNode(name, views))
   const drafts = new Map<string, Draft>()
   const engineOf = (transport: string): Node => {
     const id = `engine ${transport}`
@@ -100,28 +101,42 @@ export function graphOf(
     const [state, note] = isLost ? (['bad', 'lost'] as const) : (['good', 'engine'] as const)
     return { id, kind: 'engine', name: transport, state, note }
   }
-  for (const [name, views] of byName)
+  for (const [name, views] of names.services)
     for (const view of views) {
       for (const { name: transport } of histories.get(view.id)?.moments.at(-1)?.sample.transports ?? [])
-        if (transport !== '' && !NO_ENGINE.has(transport)) add(engineOf(transport))
+        if (isEngine(transport)) add(engineOf(transport))
       for (const call of averaged(histories.get(view.id))) {
-        const from = call.from === 'engine' ? engineOf(call.transport) : callerNode(callerOf(call), byName)
+        const from = call.from === 'engine' ? engineOf(call.transport) : callerNode(callerOf(call), names)
         if (!add(from) || !nodes.has(serviceId(name))) leftOut++
         // The latest figures of a service that is not reached are old: its lines stay, but nothing moves on them.
         else addTo(drafts, from.id, serviceId(name), view.problem === undefined ? call : stillOf(call))
       }
     }
-  // Counts of services themselves are exact, so spans only add edges that are missing.
+  // Counts of services themselves are exact, so spans only add what is missing.
   const counted = new Set(drafts.keys())
-  const handlers = handlersOf(services)
+  /** Whether the receiver counts the calls of a process, under its name or under that of one of its clients. */
+  const isCounted = ({ kind }: Link, from: Node, to: Node) =>
+    [from.id, ...[...(names.clients.get(from.name) ?? [])].map(callerId)].some((id) =>
+      counted.has(keyOf(kind, id, to.id))
+    )
   for (const link of traces?.links ?? []) {
-    const from = link.from === undefined ? engineOf(link.transport) : callerNode(link.from, byName)
-    const to = receiverOf(link, handlers, byName) ?? engineOf(link.transport)
+    const from = link.from === undefined ? engineOf(link.transport) : callerNode(link.from, names)
+    const to = receiverOf(link, names) ?? engineOf(link.transport)
     // A call that has reached nobody is in nobody's counts.
-    if (counted.has(keyOf(link.kind, from.id, to.id)) && link.unheard?.problem === undefined) continue
+    const isLost = link.unheard !== undefined && (link.unheard.problem !== undefined || to.isDown === true)
+    if (isCounted(link, from, to) && !isLost) continue
     if (add(from) && add(to)) addTo(drafts, from.id, to.id, link, link.unheard?.problem)
   }
-  for (const { service, schema, engine, rate, isSilent } of outboxes) {
+  for (const { engine, handlers } of events?.groups ?? [])
+    for (const { pattern, services: own } of handlers)
+      for (const service of own) {
+        const to = serviceNamed(service, services)
+        const from = engineOf(engine)
+        if (to === undefined || !isEngine(engine) || !nodes.has(to) || !add(from)) continue
+        // Nothing may have come since the page was opened, and a process that is gone counts nothing.
+        addTo(drafts, from.id, to, { kind: 'event', transport: engine, pattern, rate: 0, errors: 0 })
+      }
+  for (const { service, schema, engine, rate, isSilent } of events?.outboxes ?? []) {
     const from = engine === undefined ? undefined : serviceNamed(service, services)
     if (from === undefined || engine === undefined) continue
     const to = engineOf(engine)
@@ -137,7 +152,8 @@ export function graphOf(
   return withBroken({
     nodes: [...nodes.values()],
     edges: edges.slice(0, MAX_EDGES),
-    leftOut: leftOut + Math.max(0, edges.length - MAX_EDGES)
+    leftOut: leftOut + Math.max(0, edges.length - MAX_EDGES),
+    merged: [...names.owners.keys()].map(callerId)
   })
 }
 
@@ -160,35 +176,17 @@ export function withBroken(graph: Graph): Graph {
   }
 }
 
-/** The names of the services that handle a pattern, by kind and pattern. */
-function handlersOf(services: readonly ServiceView[]): ReadonlyMap<string, string> {
-  const handlers = new Map<string, string>()
-  for (const view of services)
-    for (const { kind, pattern } of view.described?.patterns ?? [])
-      if (!handlers.has(`${kind} ${pattern}`)) handlers.set(`${kind} ${pattern}`, nameOf(view))
-  return handlers
-}
-
 /** The node that gets the messages of a link; `undefined`: the engine. */
-function receiverOf(
-  { from, to, unheard, kind, transport, pattern }: Link,
-  handlers: ReadonlyMap<string, string>,
-  byName: ReadonlyMap<string, readonly ServiceView[]>
-): Node | undefined {
-  if (to !== undefined) return callerNode(to, byName)
-  if (unheard === undefined) return undefined
-  const handler = handlers.get(`${kind} ${pattern}`)
-  if (handler !== undefined && handler !== from) return callerNode(handler, byName)
-  if (unheard.name !== undefined && byName.has(unheard.name)) return callerNode(unheard.name, byName)
-  const name = unheard.name ?? (transport === '' ? 'Other services' : `Other services over ${transport}`)
-  const isReached = unheard.problem === undefined
-  return {
-    id: `peer ${name}`,
-    kind: 'caller',
-    name,
-    state: isReached ? 'good' : 'bad',
-    note: isReached ? 'not described' : 'not reached'
-  }
+function receiverOf({ from, to, unheard, kind, transport, pattern }: Link, names: Names): Node | undefined {
+  if (to === undefined && unheard === undefined) return undefined
+  const handler = receiverNamed(names, to, kind, pattern)
+  if (handler !== undefined && (to !== undefined || handler !== from)) return callerNode(handler, names)
+  const { name: listener, problem } = unheard ?? {}
+  if (listener !== undefined && names.services.has(listener)) return callerNode(listener, names)
+  const name = listener ?? (transport === '' ? 'Other services' : `Other services over ${transport}`)
+  const [state, note] =
+    problem === undefined ? (['good', 'not described'] as const) : (['bad', 'not reached'] as const)
+  return { id: `peer ${name}`, kind: 'caller', name, state, note }
 }
 
 /** The name of who has sent a call. */
@@ -295,19 +293,20 @@ function serviceNode(name: string, views: readonly ServiceView[]): Node {
   }
 }
 
-/** The node for a name: that of a service with this name, or else of a caller. */
-function callerNode(name: string, services: ReadonlyMap<string, readonly ServiceView[]>): Node {
+/** The node for a name: that of a service with this name, or with such a client in its process, or else of a caller. */
+function callerNode(given: string, { services, owners }: Names): Node {
+  const name = services.has(given) ? given : (owners.get(given) ?? given)
   const views = services.get(name)
   if (views !== undefined) return serviceNode(name, views)
-  return { id: `caller ${name}`, kind: 'caller', name, state: 'good', note: 'client' }
+  return { id: callerId(name), kind: 'caller', name, state: 'good', note: 'client' }
+}
+
+function callerId(name: string): string {
+  return `caller ${name}`
 }
 
 function keyOf(kind: Kind, from: string, to: string): string {
   return `${kind} ${JSON.stringify([from, to])}`
-}
-
-function nameOf({ described, service }: ServiceView): string {
-  return described?.name || service
 }
 
 /** The box of the service that has an id. */

@@ -1,5 +1,6 @@
 /** Current problems with advice, and past problems. */
 import type { AlertsView, AlertView } from '../../protocol.ts'
+import { calmOf } from '../calm.ts'
 import { clock, duration } from '../format.ts'
 import { hrefOf } from '../route.ts'
 import type { Screen, ScreenProps } from './screen.ts'
@@ -13,16 +14,17 @@ export const alerts: Screen = {
 
 const NONE: AlertsView = { alerts: [], past: [] }
 
-function Alerts({ shown: { topics } }: ScreenProps) {
+function Alerts({ shown: { topics }, overview }: ScreenProps) {
   const { alerts, past } = topics.alerts ?? NONE
+  const calm = calmOf(overview)
   return (
     <main>
       <div class="title">
         <h2>Alerts</h2>
       </div>
       {alerts.length === 0 ? (
-        <p class="calm" role="status">
-          Nothing is wrong
+        <p class={calm?.isGood ? 'calm' : 'hint'} role="status">
+          {calm?.text}
         </p>
       ) : (
         <ul class="list">
@@ -31,6 +33,7 @@ function Alerts({ shown: { topics } }: ScreenProps) {
           ))}
         </ul>
       )}
+      {calm?.unwatched !== '' && <p class="hint">{calm?.unwatched}</p>}
       {past.length > 0 && (
         <section aria-labelledby="past">
           <h3 id="past">Resolved</h3>

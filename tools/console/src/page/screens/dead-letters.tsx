@@ -1,10 +1,11 @@
 /** The dead letters of a group, which can be read, redriven and discarded. */
-import { useEffect, useState } from 'preact/hooks'
+import { plural } from '../../plural.ts'
 import type { DeadLettersView, DeadLetterView, GroupView } from '../../protocol.ts'
 import { EventData, EventName } from '../event-data.tsx'
 import { ago, whole } from '../format.ts'
+import { Problem } from '../problem.tsx'
 import { hrefOf } from '../route.ts'
-import { ask } from '../server.ts'
+import { useAsked, useChange } from '../use-asked.ts'
 import { Confirmed } from './confirmed.tsx'
 
 type Action = 'redrive' | 'discard'
@@ -17,63 +18,28 @@ export function DeadLetters(props: {
 }) {
   const { group: view, count, canTry } = props
   const { service, group } = view
-  const [listed, setListed] = useState<DeadLettersView | undefined>()
-  const [said, say] = useState('')
-  const [wrong, setWrong] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  const [round, setRound] = useState(0)
-  useEffect(() => {
-    const left = new AbortController()
-    ask<DeadLettersView>('events', { action: 'list', service, group }, left.signal).then(
-      (all) => {
-        setListed(all)
-        setWrong('')
-      },
-      (error: Error) => {
-        if (!left.signal.aborted) setWrong(error.message)
-      }
+  const question = { action: 'list', service, group }
+  const { answer: listed, wrong, again } = useAsked<DeadLettersView>('events', question, count)
+  const changing = useChange('events', again)
+  const { said, isBusy } = changing
+  const change = (action: Action, positions: readonly string[] | 'all') =>
+    changing.change(
+      { action, service, group, positions },
+      (done) => `${whole(done)} ${action === 'redrive' ? 'redriven' : 'discarded'}`
     )
-    return () => left.abort()
-  }, [service, group, count, round])
-
-  const change = async (action: Action, positions: readonly string[] | 'all') => {
-    // A second click while an action runs is ignored.
-    if (isBusy) return
-    setBusy(true)
-    setWrong('')
-    try {
-      const { done } = await ask<{ readonly done: number }>('events', {
-        action,
-        service,
-        group,
-        positions
-      })
-      say(`${whole(done)} ${action === 'redrive' ? 'redriven' : 'discarded'}`)
-    } catch (error) {
-      setWrong((error as Error).message)
-    } finally {
-      setBusy(false)
-      setRound((before) => before + 1)
-    }
-  }
   const { letters = [], hasMore = false } = listed ?? {}
   return (
     <div class="opened">
       {canTry && letters.length > 0 && (
         <div class="actions">
-          <button
-            type="button"
-            class="main"
-            aria-disabled={isBusy}
-            onClick={() => void change('redrive', 'all')}
-          >
+          <button type="button" class="main" aria-disabled={isBusy} onClick={() => change('redrive', 'all')}>
             Redrive all
           </button>
           <Confirmed
             label="Discard all"
             question={`Discard all dead letters of ${group}?`}
             isBusy={isBusy}
-            act={() => void change('discard', 'all')}
+            act={() => change('discard', 'all')}
           />
           <span role="status">{said}</span>
         </div>
@@ -81,21 +47,21 @@ export function DeadLetters(props: {
       {!canTry && <p class="hint">The console is read-only: its option try is not set.</p>}
       {letters.length === 0 && (
         <p class="hint" role="status">
-          {listed === undefined ? 'Reading…' : said === '' ? 'There are none' : `${said}. There are no more`}
+          {listed === undefined
+            ? wrong === '' && 'Reading…'
+            : said === ''
+              ? 'There are none'
+              : `${said}. There are no more`}
         </p>
       )}
-      {wrong !== '' && (
-        <p class="problem" role="alert">
-          {wrong}
-        </p>
-      )}
+      <Problem text={changing.wrong || wrong} />
       <ul class="list">
         {letters.map((letter) => (
           <Letter
             key={letter.position}
             letter={letter}
             isBusy={isBusy}
-            change={canTry ? (action) => void change(action, [letter.position]) : undefined}
+            change={canTry ? (action) => change(action, [letter.position]) : undefined}
           />
         ))}
       </ul>
@@ -118,7 +84,7 @@ function Letter(props: {
       </p>
       <p class="hint">
         <EventName pattern={pattern} id={id} name={key} />, position <code>{position}</code>; given up{' '}
-        {ago(diedAt)} after {attempts} {attempts === 1 ? 'attempt' : 'attempts'}
+        {ago(diedAt)} after {plural(attempts, 'attempt')}
         {traceId !== undefined && (
           <>
             ; <a href={hrefOf('traces', traceId)}>its trace</a>

@@ -1,5 +1,6 @@
 /** Durable events: the events for which groups wait, and dead letters. */
-import type { EventsView, GroupHandler, GroupView, OutboxOf, StoreView } from '../../protocol.ts'
+import { plural } from '../../plural.ts'
+import type { EventsView, GroupHandler, GroupView, OutboxOf, StoredCount, StoreView } from '../../protocol.ts'
 import { duration, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
 import { Backlog } from './backlog.tsx'
@@ -37,6 +38,12 @@ function Events({ shown: { topics }, overview: { canTry }, path: [engine, group,
             : 'No service has durable events, and no relay of an outbox runs'}
         </p>
       )}
+      {group !== undefined && group !== LATER && opened === undefined && topics.events !== undefined && (
+        <p class="hint" role="status">
+          There is no group <bdi>{group}</bdi> in <bdi>{engine}</bdi>, of the services that describe
+          themselves.
+        </p>
+      )}
       {outboxes.length > 0 && (
         <section aria-labelledby="outboxes">
           <h3 id="outboxes">Outboxes</h3>
@@ -61,7 +68,7 @@ function Events({ shown: { topics }, overview: { canTry }, path: [engine, group,
             ))}
           </div>
           {groups.length > MAX_GROUPS && (
-            <p class="hint">{whole(groups.length - MAX_GROUPS)} more groups are not shown.</p>
+            <p class="hint">Not shown: {plural(groups.length - MAX_GROUPS, 'more group')}.</p>
           )}
         </section>
       )}
@@ -123,7 +130,7 @@ function Group(props: {
 }) {
   const { group: view, open, canTry } = props
   const isOpen = open === 'letters'
-  const { engine, group, processes, notReached, handlers, dead, deadUnknown } = view
+  const { engine, group, processes, notReached, handlers, waits, dead, deadUnknown } = view
   return (
     <div class="card group">
       <div class="bar">
@@ -132,7 +139,7 @@ function Group(props: {
           {handlers.some(({ isPaused }) => isPaused) && <span class="tag odd">paused</span>}
         </h4>
         <span class="hint">
-          {processes === 1 ? '1 process' : `${processes} processes`}
+          {plural(processes, 'known process', 'known processes')}
           {notReached > 0 && `, ${notReached === processes ? '' : `${notReached} `}not reached`}
         </span>
       </div>
@@ -149,7 +156,12 @@ function Group(props: {
           </thead>
           <tbody>
             {handlers.map((handler) => (
-              <Handler key={handler.pattern} handler={handler} />
+              <Handler
+                key={handler.pattern}
+                handler={handler}
+                // The store tells one number for all patterns.
+                stored={handlers.length === 1 ? waits : undefined}
+              />
             ))}
           </tbody>
         </table>
@@ -160,7 +172,7 @@ function Group(props: {
           aria-expanded={open === BACKLOG}
           href={open === BACKLOG ? hrefOf('events') : hrefOf('events', engine, group, BACKLOG)}
         >
-          {waitsText(handlers)}
+          {waitsText(view)}
         </a>
         {open === BACKLOG && <Backlog group={view} />}
       </div>
@@ -199,29 +211,34 @@ function Store(props: { readonly store: StoreView; readonly isOpen: boolean; rea
   )
 }
 
-function waitsText(handlers: GroupView['handlers']): string {
+function waitsText({ handlers, waits: stored }: GroupView): string {
   const known = handlers.flatMap(({ waits }) => (waits === undefined ? [] : [waits]))
-  if (known.length === 0) return 'What waits'
-  const count = known.reduce((sum, waits) => sum + waits, 0)
+  if (known.length === 0 && stored === undefined) return 'What waits'
+  if (stored?.isLeast) return `More than ${whole(stored.count)} events wait or run`
+  const count = known.reduce((sum, waits) => sum + waits, stored?.count ?? 0)
   if (count === 0) return 'None waits'
-  return count === 1 ? '1 event waits or runs' : `${whole(count)} events wait or run`
+  return plural(count, 'event waits or runs', 'events wait or run')
 }
 
 function deadText(dead: number): string {
   if (dead === 0) return 'No dead letters'
   if (dead > 100) return 'More than 100 dead letters'
-  return dead === 1 ? '1 dead letter' : `${dead} dead letters`
+  return plural(dead, 'dead letter')
 }
 
-function Handler({ handler }: { readonly handler: GroupHandler }) {
-  const { pattern, waits, runs, triedAgain, died, unavailable } = handler
+function Handler(props: { readonly handler: GroupHandler; readonly stored: StoredCount | undefined }) {
+  const { handler, stored } = props
+  const { pattern, waits = stored?.count, runs, triedAgain, died, unavailable } = handler
   return (
     <tr>
       <th scope="row">
         <code>{pattern}</code>
         {unavailable !== undefined && <p class="problem">{unavailable}</p>}
       </th>
-      <td>{waits === undefined ? '–' : whole(waits)}</td>
+      <td>
+        {waits === undefined ? '–' : whole(waits)}
+        {stored?.isLeast && '+'}
+      </td>
       <td>{runs === undefined ? '–' : whole(runs)}</td>
       <td>{whole(triedAgain)}</td>
       <td class={died > 0 ? 'some' : ''}>{whole(died)}</td>

@@ -1,5 +1,6 @@
 /** The live map: services, engines and callers, and the calls and events between them. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { plural } from '../../plural.ts'
 import { breakable } from '../breakable.tsx'
 import { count, duration, ms } from '../format.ts'
 import { type Layout, layOut, NARROW_LABEL, type Point } from '../map/layout.ts'
@@ -9,10 +10,10 @@ import type { Screen, ScreenProps } from './screen.ts'
 
 export const map: Screen = { id: 'map', title: 'Map', View: MapScreen }
 
+/** The smallest readable scale. A wider map scrolls. */
+const SMALLEST = 0.62
 /** Milliseconds after which the map is drawn even if some services have not answered. */
 const PATIENCE = 2_000
-/** The smallest readable scale. A wider map scrolls. */
-const SMALLEST = 0.7
 
 function MapScreen(props: ScreenProps) {
   const { topics, history } = props.shown
@@ -28,7 +29,8 @@ function MapScreen(props: ScreenProps) {
 
 /** The name of a box. The port at the end of an address stays, however long its host is. */
 function Name({ name }: { readonly name: string }) {
-  const [, host = name, port] = /^(.+)(:\d+)$/.exec(name) ?? []
+  const [, given = name, at] = /^(.+)(:\d+)$/.exec(name) ?? []
+  const [host, port] = given === 'localhost' && at !== undefined ? [`port ${at.slice(1)}`] : [given, at]
   return (
     <span class="address" title={name}>
       <bdi>{host}</bdi>
@@ -40,7 +42,7 @@ function Name({ name }: { readonly name: string }) {
 function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
   const { traces, alerts, events } = shown.topics
   const problems = new Set(alerts?.alerts.map(({ key }) => key))
-  const now = graphOf(overview, shown.history, traces, problems, events?.outboxes)
+  const now = graphOf(overview, shown.history, { traces, problems, events })
   const all = withBroken(remembered(now))
   const [box, width] = useWidth()
   const picture = useLayout(all, width)
@@ -69,7 +71,9 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
         </ul>
       </div>
       {graph.leftOut > 0 && (
-        <p class="hint">Not shown: {graph.leftOut} callers and calls, there are too many.</p>
+        <p class="hint">
+          Not shown: {plural(graph.leftOut, 'caller or call', 'callers and calls')}, there are too many.
+        </p>
       )}
       <div class="canvas card" ref={box}>
         {graph.nodes.length === 0 ? (
@@ -282,6 +286,7 @@ const seen = { nodes: new Map<string, Node>(), edges: new Map<string, Edge>() }
  */
 function remembered(now: Graph): Graph {
   const { nodes, edges } = seen
+  for (const id of now.merged) nodes.delete(id)
   for (const node of nodes.values())
     if (node.kind === 'service' && !now.nodes.some(({ id }) => id === node.id)) nodes.delete(node.id)
   for (const node of now.nodes) if (nodes.has(node.id) || nodes.size < MAX_NODES) nodes.set(node.id, node)
@@ -298,7 +303,7 @@ function remembered(now: Graph): Graph {
     }
   }
   for (const edge of now.edges) if (edges.has(edge.id) || edges.size < MAX_EDGES) edges.set(edge.id, edge)
-  return { nodes: [...nodes.values()], edges: [...edges.values()], leftOut: now.leftOut }
+  return { ...now, nodes: [...nodes.values()], edges: [...edges.values()] }
 }
 
 /**

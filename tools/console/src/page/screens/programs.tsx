@@ -32,7 +32,8 @@ const MAX_LINES = 1_000
 
 function Programs({ shown: { topics }, overview: { canTry }, path: [chosen] }: ScreenProps) {
   const all = topics.programs?.programs ?? []
-  const program = all.find(({ name }) => name === chosen) ?? all[0]
+  const isChosen = chosen !== undefined && chosen !== ''
+  const program = isChosen ? all.find(({ name }) => name === chosen) : all[0]
   return (
     <div class="columns">
       <nav aria-label="Programs">
@@ -52,7 +53,15 @@ function Programs({ shown: { topics }, overview: { canTry }, path: [chosen] }: S
       </nav>
       <main>
         {program === undefined ? (
-          <p>No program is run for this page</p>
+          <p role="status">
+            {isChosen ? (
+              <>
+                No program <bdi>{chosen}</bdi> is run for this page
+              </>
+            ) : (
+              'No program is run for this page'
+            )}
+          </p>
         ) : (
           <Program key={program.name} program={program} canTry={canTry} />
         )}

@@ -1,6 +1,7 @@
 /** All services: a list, and the chosen service. */
 import { useEffect, useState } from 'preact/hooks'
-import type { ServiceView } from '../../protocol.ts'
+import { plural } from '../../plural.ts'
+import type { ProgramView, ServiceView } from '../../protocol.ts'
 import { count, ms, whole } from '../format.ts'
 import { type History, NOTHING } from '../history.ts'
 import { shortInstance } from '../instance.ts'
@@ -26,10 +27,11 @@ function Services({ shown: { history, topics }, overview, path: [chosen] }: Scre
   const [wanted, setWanted] = useState('')
   const all = byService(services)
   const found = all.filter(([{ service }]) => service.toLowerCase().includes(wanted.toLowerCase()))
+  const isChosen = chosen !== undefined && chosen !== ''
   const service =
     services.find(({ id }) => id === chosen) ??
     services.find(({ service }) => service === chosen) ??
-    services[0]
+    (isChosen ? undefined : services[0])
   const id = service?.id
   useEffect(() => lookAt(id), [id])
   useEffect(() => () => lookAt(undefined), [])
@@ -57,11 +59,21 @@ function Services({ shown: { history, topics }, overview, path: [chosen] }: Scre
         {found.length > MAX_LISTED && (
           <p class="hint">{whole(found.length - MAX_LISTED)} more: find them by name</p>
         )}
-        {leftOut > 0 && <p class="hint">{whole(leftOut)} services are too many to be watched</p>}
+        {leftOut > 0 && (
+          <p class="hint">{plural(leftOut, 'service is', 'services are')} too many to be watched</p>
+        )}
       </nav>
       <main>
         {service === undefined ? (
-          <p>No service listens yet</p>
+          <p role="status">
+            {isChosen ? (
+              <>
+                No service <bdi>{chosen}</bdi> is known
+              </>
+            ) : (
+              'No service listens yet'
+            )}
+          </p>
         ) : (
           <>
             {processes.length > 1 && (
@@ -72,9 +84,7 @@ function Services({ shown: { history, topics }, overview, path: [chosen] }: Scre
               service={service}
               history={history.get(service.id) ?? NOTHING}
               marks={topics.history?.marks ?? []}
-              program={
-                topics.programs?.programs.find(({ services }) => services.includes(service.service))?.name
-              }
+              program={programOf(service.service, topics.programs?.programs ?? [])}
               trying={canTry ? service.service : undefined}
             />
           </>
@@ -82,6 +92,12 @@ function Services({ shown: { history, topics }, overview, path: [chosen] }: Scre
       </main>
     </div>
   )
+}
+
+/** The program in which a service runs, or from which it is missing because it is down. */
+function programOf(service: string, programs: readonly ProgramView[]): string | undefined {
+  const running = programs.find(({ services }) => services.includes(service))
+  return (running ?? programs.find(({ name }) => name === service))?.name
 }
 
 function byService(services: readonly ServiceView[]): Processes[] {
@@ -146,12 +162,14 @@ function stateOf(processes: Processes): 'good' | 'odd' | 'bad' {
 }
 
 function noteOf(processes: Processes, histories: Histories): string {
-  const [{ problem, isSilent, described }] = processes
-  if (isSilent === true) return described === undefined ? 'nothing known' : 'not reached'
+  const [{ problem, described }] = processes
+  const silent = processes.filter(({ isSilent }) => isSilent === true).length
+  if (silent === processes.length) return described === undefined ? 'nothing known' : 'not reached'
+  if (silent > 0) return `${silent} of ${processes.length} not reached`
   if (problem !== undefined) return 'does not describe itself'
   const rates = processes.flatMap(({ id }) => histories.get(id)?.moments.at(-1)?.sample.total?.rate ?? [])
   const what = rates.length === 0 ? (described?.status ?? '') : `${count(sum(rates))} msg/s`
-  return processes.length === 1 ? what : `${what}, ${processes.length} processes`
+  return processes.length === 1 ? what : `${what}, ${plural(processes.length, 'process', 'processes')}`
 }
 
 /** Largest number of characters of a name in the list. */

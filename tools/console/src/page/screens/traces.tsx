@@ -1,7 +1,9 @@
 /** The latest calls as waterfalls across services. They can be searched by id, pattern, error and duration. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { plural } from '../../plural.ts'
 import type { TraceLine, TraceView } from '../../protocol.ts'
 import { clock, ms } from '../format.ts'
+import { Problem } from '../problem.tsx'
 import { hrefOf } from '../route.ts'
 import { ask, base } from '../server.ts'
 import { Waterfall } from '../traces/waterfall.tsx'
@@ -163,12 +165,8 @@ function Line({ line }: { readonly line: TraceLine }) {
           <bdi class="name">{name}</bdi>
           <bdi class="note">{services.length > 1 ? services.join(' → ') : service}</bdi>
         </span>
-        <span class="note many">
-          {spans} {spans === 1 ? 'span' : 'spans'}
-        </span>
-        <span class={errors > 0 ? 'wrong some' : 'wrong'}>
-          {errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}` : ''}
-        </span>
+        <span class="note many">{plural(spans, 'span')}</span>
+        <span class={errors > 0 ? 'wrong some' : 'wrong'}>{errors > 0 && plural(errors, 'error')}</span>
         <span class="time">{ms(duration)} ms</span>
       </a>
     </li>
@@ -177,7 +175,7 @@ function Line({ line }: { readonly line: TraceLine }) {
 
 function One({ shown, id }: Pick<ScreenProps, 'shown'> & { readonly id: string }) {
   const [trace, setTrace] = useState<TraceView | null | undefined>()
-  const [problem, setProblem] = useState<string | undefined>()
+  const [problem, setProblem] = useState('')
   // The trace grows while its spans arrive.
   const spans = shown.topics.traces?.latest.find((line) => line.id === id)?.spans
   useEffect(() => {
@@ -186,7 +184,7 @@ function One({ shown, id }: Pick<ScreenProps, 'shown'> & { readonly id: string }
       (view) => {
         // If the collector has dropped the trace in the meantime, the known spans are kept.
         setTrace((known) => view ?? known ?? null)
-        setProblem(undefined)
+        setProblem('')
       },
       (error: Error) => {
         if (!left.signal.aborted) setProblem(error.message)
@@ -206,11 +204,7 @@ function One({ shown, id }: Pick<ScreenProps, 'shown'> & { readonly id: string }
         </h2>
         <code class="version">{id}</code>
       </div>
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       {trace === null && <p class="hint">The server does not have this trace, or has dropped it.</p>}
       {trace && <Waterfall trace={trace} />}
     </main>

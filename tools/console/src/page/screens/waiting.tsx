@@ -1,9 +1,10 @@
 /** The events that wait for their time in a store: they can be read, cancelled, and delivered at once. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import type { StoreView, WaitingEventsView, WaitingEventView } from '../../protocol.ts'
 import { EventData, EventName } from '../event-data.tsx'
 import { duration } from '../format.ts'
-import { ask } from '../server.ts'
+import { Problem } from '../problem.tsx'
+import { useAsked, useChange } from '../use-asked.ts'
 import { Confirmed } from './confirmed.tsx'
 
 /** Milliseconds between two readings of the list. */
@@ -13,63 +14,39 @@ type Action = 'cancel' | 'fire'
 
 export function Waiting({ store, canTry }: { readonly store: StoreView; readonly canTry: boolean }) {
   const { service } = store
-  const [listed, setListed] = useState<WaitingEventsView | undefined>()
-  const [said, say] = useState('')
-  const [wrong, setWrong] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  const [round, setRound] = useState(0)
-  const again = () => setRound((before) => before + 1)
+  const {
+    answer: listed,
+    wrong,
+    again
+  } = useAsked<WaitingEventsView>('events', { action: 'waiting', service })
   useEffect(() => {
-    const left = new AbortController()
-    const timer = setTimeout(again, AGAIN)
-    ask<WaitingEventsView>('events', { action: 'waiting', service }, left.signal).then(
-      (all) => {
-        setListed(all)
-        setWrong('')
-      },
-      (error: Error) => {
-        if (!left.signal.aborted) setWrong(error.message)
-      }
-    )
-    return () => {
-      clearTimeout(timer)
-      left.abort()
-    }
-  }, [service, round])
-
-  const change = async (action: Action, { pattern, id }: WaitingEventView) => {
-    // A second click while an action runs is ignored.
-    if (isBusy) return
-    setBusy(true)
-    try {
-      const { done } = await ask<{ readonly done: number }>('events', { action, service, pattern, id })
+    const timer = setInterval(again, AGAIN)
+    return () => clearInterval(timer)
+  }, [])
+  const { said, isBusy, ...changing } = useChange('events', again)
+  const change = (action: Action, { pattern, id }: WaitingEventView) =>
+    changing.change({ action, service, pattern, id }, (done) => {
       const words = action === 'cancel' ? 'is cancelled' : 'comes now'
-      say(`${id} ${done === 1 ? words : 'was not waiting any more'}`)
-    } catch (error) {
-      setWrong((error as Error).message)
-    } finally {
-      setBusy(false)
-      again()
-    }
-  }
+      return `${id} ${done === 1 ? words : 'was not waiting any more'}`
+    })
   const { events = [], hasMore = false } = listed ?? {}
   return (
     <div class="opened">
       <p class="hint" role="status">
-        {said !== '' ? said : listed === undefined ? 'Reading…' : events.length === 0 ? 'None waits' : ''}
+        {said !== ''
+          ? said
+          : listed === undefined
+            ? wrong === '' && 'Reading…'
+            : events.length === 0 && 'None waits'}
       </p>
-      {wrong !== '' && (
-        <p class="problem" role="alert">
-          {wrong}
-        </p>
-      )}
+      <Problem text={changing.wrong || wrong} />
       <ul class="list">
         {events.map((event) => (
           <Event
             key={`${event.pattern} ${event.id}`}
             event={event}
             isBusy={isBusy}
-            change={canTry ? (action) => void change(action, event) : undefined}
+            change={canTry ? (action) => change(action, event) : undefined}
           />
         ))}
       </ul>

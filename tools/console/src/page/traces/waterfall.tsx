@@ -1,5 +1,6 @@
 /** One trace: a bar for each span, and the details of the span that the user has opened. */
 import { useState } from 'preact/hooks'
+import { plural } from '../../plural.ts'
 import type { SpanView, TraceView } from '../../protocol.ts'
 import { axisText, clock, ms } from '../format.ts'
 import { type Row, waterfallOf } from './waterfall-model.ts'
@@ -11,9 +12,9 @@ export function Waterfall({ trace }: { readonly trace: TraceView }) {
   return (
     <>
       <p class="facts">
-        {clock(start)} · {ms(duration)} ms · {rows.length} spans
+        {clock(start)} · {ms(duration)} ms · {plural(rows.length, 'span')}
         {failed > 0 && <span class="some"> · {failed} failed</span>}
-        {trace.leftOut > 0 && ` · ${trace.leftOut} more are not kept`}
+        {trace.leftOut > 0 && ` · not kept: ${plural(trace.leftOut, 'more span')}`}
       </p>
       <ul class="legend">
         {services.map((service, index) => (
