@@ -1,19 +1,24 @@
 /** The calls and events of a life, each written down with its outcome. */
 import type { Published, UntypedStoringClient } from 'elysia-microservices/client'
+import type { Carrier } from './carrier.ts'
 import { answerTo, MOST_VALUES, type Payload, textOf } from './handlers.ts'
 import type { Kept, Ledger } from './ledger.ts'
 import type { Step } from './plan.ts'
 import { type World, wait } from './world.ts'
 
-type Call = Extract<Step, { do: 'request' | 'stream' | 'channel' | 'emit' | 'publish' | 'cancel' }>
+type Call = Extract<
+  Step,
+  { do: 'request' | 'stream' | 'channel' | 'emit' | 'publish' | 'transact' | 'cancel' }
+>
 
 export function isCall(step: Step): step is Call {
-  return ['request', 'stream', 'channel', 'emit', 'publish', 'cancel'].includes(step.do)
+  return ['request', 'stream', 'channel', 'emit', 'publish', 'transact', 'cancel'].includes(step.do)
 }
 
 interface Circumstances {
   readonly timeout: number
   readonly isCalm: boolean
+  readonly publishIn: Carrier['publishIn']
   readonly suffix?: string | undefined
 }
 
@@ -31,6 +36,7 @@ export class Calls {
   /** Milliseconds for a call; 0: no limit, so that callers must give up those that never end. */
   readonly #timeout: number
   readonly #suffix: string
+  readonly #publishIn: Carrier['publishIn']
   /** Events that wait for their time. */
   readonly #waiting: { readonly pattern: string; readonly id: string; readonly kept: Kept }[] = []
   #ids = 0
@@ -40,7 +46,7 @@ export class Calls {
     world: Pick<World, 'after'>,
     ledger: Ledger,
     clientOf: (n: number) => UntypedStoringClient | undefined,
-    { timeout, isCalm, suffix = '' }: Circumstances
+    { timeout, isCalm, publishIn, suffix = '' }: Circumstances
   ) {
     this.#world = world
     this.#ledger = ledger
@@ -48,6 +54,7 @@ export class Calls {
     this.#timeout = timeout
     this.#isCalm = isCalm
     this.#suffix = suffix
+    this.#publishIn = publishIn
   }
 
   make(step: Call): void {
@@ -64,6 +71,8 @@ export class Calls {
         return
       case 'publish':
         return void this.#publishAll(step)
+      case 'transact':
+        return void this.#transact(step)
       case 'cancel':
         return void this.#cancel(step)
     }
@@ -213,6 +222,35 @@ export class Calls {
       kept,
       client.publish(pattern, data, { key, ...(step.hasId && { id }), ...(delay > 0 && { delay }) })
     )
+  }
+
+  /** Publishes events of one key in a transaction. */
+  async #transact(step: Step & { do: 'transact' }): Promise<void> {
+    const { client, times, to, isRolledBack } = step
+    if (this.#clientOf(client) === undefined) return
+    this.waiting++
+    const all: Kept[] = []
+    let isCommitting = false
+    // Each pattern has a group of its own, with an order of its own.
+    const key = this.#id('transaction')
+    try {
+      await this.#publishIn?.(`client-${client}`, async (publish) => {
+        for (let n = 0; n < times; n++) {
+          const pattern = to[n % to.length] as 'kept' | 'filed'
+          const id = this.#id('publish')
+          const own = `${pattern} ${key}`
+          const order = ++this.#orders
+          all.push(this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, own, order))
+          await publish(pattern, this.#payload(id, { order, key: own }), { key: own, id })
+        }
+        if (isRolledBack) throw new Error('rolled back')
+        isCommitting = true
+      })
+      for (const kept of all) this.#ledger.promised(kept, undefined)
+    } catch {
+      for (const kept of all) this.#ledger.undone(kept, isCommitting)
+    }
+    this.waiting--
   }
 
   /** Deletes the last event that waits for its time. */

@@ -5,11 +5,12 @@ import { FakeNatsServer, natsBy } from '@elysia-microservices/nats/testing'
 import { FakeRabbitServer, rabbitmqBy } from '@elysia-microservices/rabbitmq/testing'
 import { FakeRedisServer, redisBy } from '@elysia-microservices/redis/testing'
 import { tcp } from '@elysia-microservices/tcp'
-import { type EventStore, memory, type Transport } from '@elysia-microservices/transport'
+import { type Delivery, type EventStore, memory, type Transport } from '@elysia-microservices/transport'
 import { openDoor } from '@elysia-microservices/websocket/testing'
-import { Disk } from './disk.ts'
+import type { UntypedStoringClient } from 'elysia-microservices/client'
 import { Net } from './net.ts'
 import type { Config, Options } from './plan.ts'
+import { withStore } from './stores.ts'
 import { MESSAGE_SIZE } from './stranger.ts'
 import { overWebSockets, strangerOf } from './websocket.ts'
 import { Lane, type World } from './world.ts'
@@ -25,15 +26,26 @@ export type Store = EventStore | ReturnType<typeof memory>
 export interface Place {
   readonly transport: Transport
   readonly store?: Store | undefined
+  /** Does some work of a handler in the transaction that acknowledges its event; what the work asks for happens with the commit. */
+  readonly transact?: (
+    delivery: Delivery | undefined,
+    work: (committed: (act: () => void) => void) => void
+  ) => Promise<void>
 }
+
+export type Publish = UntypedStoringClient['publish']
 
 export interface Carrier {
   /** The transport of a new service, the nth of its name. */
   service(name: string, n: number, options?: Partial<Options>): Place
   /** The transport of a new client. */
   client(name: string): Place
+  /** Publishes in a transaction of a client's own, which is committed if, and only if, the function succeeds. */
+  publishIn?(client: string, run: (publish: Publish) => Promise<void>): Promise<void>
   /** The process ends. Clients and services that are made later belong to another one. */
   die?(): void
+  /** The process of one service ends: its connections are lost, and it gets no others. */
+  kill?(service: string): void
   cut?(client: string): void
   /** The connections of one client or service to the engine's server are lost, for a time. */
   lose?(name: string, milliseconds: number): void
@@ -50,19 +62,20 @@ export interface Carrier {
   left(): string
 }
 
-export function carrierOf(config: Config, world: World): Carrier {
+export const carrierOf = (config: Config, world: World): Carrier =>
+  withStore(transportOf(config, world), config, world)
+
+function transportOf(config: Config, world: World): Carrier {
   switch (config.carrier) {
     case 'rsocket':
     case 'nest':
       return overSockets(config, world)
     case 'websocket':
       return overPages(config, world)
-    case 'memory': {
-      const transport = memory()
-      return { service: () => ({ transport }), client: () => ({ transport }), left: () => '' }
-    }
+    case 'memory':
     case 'sqlite':
-      return overFile()
+    case 'postgres':
+      return overMemory()
     case 'redis': {
       const server = new FakeRedisServer({ clock: world.clock })
       server.turn = turnsOf(config, world)
@@ -142,6 +155,10 @@ function overServer(
         way.isAway = false
       })
     },
+    kill(name) {
+      ways.get(name)?.stop()
+      ways.delete(name)
+    },
     stop: () => server.stop(),
     start: () => server.start(),
     suspend: () => server.suspend(),
@@ -150,17 +167,13 @@ function overServer(
   }
 }
 
-/** Events in a file; the rest within the process. */
-function overFile(): Carrier {
-  const disk = new Disk()
-  const begin = () => ({ transport: memory(), store: disk.newFile() })
-  let process = begin()
+function overMemory(): Carrier {
+  let transport = memory()
   return {
-    service: () => process,
-    client: () => process,
+    service: () => ({ transport }),
+    client: () => ({ transport }),
     die() {
-      disk.take()
-      process = begin()
+      transport = memory()
     },
     left: () => ''
   }

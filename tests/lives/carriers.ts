@@ -10,9 +10,14 @@ export const CARRIERS = [
   'mqtt',
   'nats',
   'kafka',
-  'sqlite'
+  'sqlite',
+  'postgres'
 ] as const
 export type CarrierName = (typeof CARRIERS)[number]
+
+/** Stores that may stand beside any transport. Alone, as carriers, they stand beside a transport within the process. */
+export const BESIDE = ['sqlite', 'postgres'] as const satisfies readonly CarrierName[]
+export type StoreName = (typeof BESIDE)[number]
 
 /** Carriers whose clients have connections to their services. */
 export const SOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket', 'nest'])
@@ -28,6 +33,7 @@ export const STORES: ReadonlySet<CarrierName> = new Set([
   'nats',
   'kafka',
   'sqlite',
+  'postgres',
   // MQTT stores none; the process does.
   'mqtt'
 ])
@@ -39,7 +45,33 @@ export const REDRIVES: ReadonlySet<CarrierName> = new Set([
   'nats',
   'kafka',
   'sqlite',
+  'postgres',
   'mqtt'
 ])
 /** Carriers that keep events until their time. */
-export const FUTURES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'sqlite', 'mqtt'])
+export const FUTURES: ReadonlySet<CarrierName> = new Set([
+  'memory',
+  'redis',
+  'nats',
+  'sqlite',
+  'postgres',
+  'mqtt'
+])
+/** Carriers that tell a group's backlog whole. */
+export const BACKLOGS: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'sqlite', 'postgres', 'mqtt'])
+/** Carriers that acknowledge events in transactions. */
+export const TRANSACTIONAL: ReadonlySet<CarrierName> = new Set(BESIDE)
+
+/** Carriers whose services and clients are in one process. */
+export const WITHIN: ReadonlySet<CarrierName> = new Set(['memory', ...BESIDE])
+
+/** What keeps the events of a life; `undefined`: nothing does. */
+export function storeOf({
+  carrier,
+  store
+}: {
+  readonly carrier: CarrierName
+  readonly store?: StoreName | undefined
+}): CarrierName | undefined {
+  return store ?? (STORES.has(carrier) ? carrier : undefined)
+}

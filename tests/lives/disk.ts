@@ -1,5 +1,6 @@
 /** One database that outlives the processes that have it open, as a file does. */
-import { type Driver, runtimeDriver, type SqliteStore, sqliteBy } from '@elysia-microservices/sqlite/testing'
+import { type Driver, runtimeDriver, sqliteBy } from '@elysia-microservices/sqlite/testing'
+import type { Place } from './carrier.ts'
 
 /** All that a process that has died may ask for. */
 const GONE = 'the process has ended'
@@ -8,14 +9,17 @@ export class Disk {
   readonly #database = runtimeDriver(':memory:')
   /** Counts the processes. */
   #processes = 0
+  /** What happens with the commit of the transaction that is open. */
+  #committed: (() => void)[] = []
 
   /** The present process loses the file. */
   take(): void {
     this.#processes++
+    this.#committed = []
   }
 
   /** The file, for the present process. */
-  newFile(): SqliteStore {
+  newFile(): Pick<Place, 'store' | 'transact'> {
     const own = this.#processes
     const alive = <Done>(act: () => Done): Done => {
       if (own !== this.#processes) throw new Error(GONE)
@@ -23,7 +27,10 @@ export class Disk {
     }
     const database = this.#database
     const driver: Driver = () => ({
-      exec: (sql) => alive(() => database.exec(sql)),
+      exec: (sql) => {
+        alive(() => database.exec(sql))
+        if (sql === 'commit' || sql === 'rollback') this.#ended(sql)
+      },
       prepare(sql) {
         const statement = alive(() => database.prepare(sql))
         return {
@@ -35,6 +42,15 @@ export class Disk {
       query: (sql, ...values) => alive(() => database.query(sql, ...values)),
       close() {}
     })
-    return sqliteBy(driver, `process-${own}.db`)
+    const store = sqliteBy(driver, `process-${own}.db`)
+    const transact: Place['transact'] = (delivery, work) =>
+      store.transaction(delivery, () => work((act) => void this.#committed.push(act)))
+    return { store, transact }
+  }
+
+  #ended(how: 'commit' | 'rollback'): void {
+    const acts = this.#committed
+    this.#committed = []
+    if (how === 'commit') for (const act of acts) act()
   }
 }

@@ -3,7 +3,7 @@ import { type Message, type Microservice, microservice, RetryLater } from 'elysi
 import { callsTo } from 'elysia-microservices/client'
 import { interval, map, range, take } from 'rxjs'
 import type { Place } from './carrier.ts'
-import { REDRIVES, SOCKETS, STORES } from './carriers.ts'
+import { REDRIVES, SOCKETS, storeOf } from './carriers.ts'
 import type { Ledger } from './ledger.ts'
 import type { Config, Failing, Options } from './plan.ts'
 import { Running } from './running.ts'
@@ -65,8 +65,9 @@ export function groupsOf({ hasOther, suffix = '' }: Config): readonly [string, .
 /** A service of another name than the world's, which handles the same events, and shares a request. */
 export function otherOf(place: Place, config: Config, ledger: Ledger) {
   const [, name = ''] = groupsOf(config)
+  const { transport, store } = place
   const service = microservice({
-    ...place,
+    ...{ transport, store },
     name,
     logger: ledger.logger
   }).event('noted', ({ data }: Message<Payload>) => ledger.did(ledger.emitted, name, data.id))
@@ -76,7 +77,7 @@ export function otherOf(place: Place, config: Config, ledger: Ledger) {
       ledger.ran(data.id)
       return answer(data)
     })
-  addDurable(service, name, config, ledger)
+  addDurable(service, place, name, config, ledger)
   return service
 }
 
@@ -86,7 +87,8 @@ export function serviceOf(place: Place, config: Config, ledger: Ledger, options:
   const { inFlight = config.inFlight } = options
   // Those whose callers have left count, too.
   const requests = new Running('requests', inFlight, ledger)
-  const service = microservice({ ...place, name, logger })
+  const { transport, store } = place
+  const service = microservice({ transport, store, name, logger })
     .message('echo', ({ data }: Message<Payload>) => {
       ledger.ran(data.id)
       return answer(data)
@@ -161,26 +163,29 @@ export function serviceOf(place: Place, config: Config, ledger: Ledger, options:
       if (data?.id !== undefined) ledger.did(ledger.emitted, name, data.id)
       if (data?.takes > 0) await wait(data.takes)
     })
-  addDurable(service, name, config, ledger, options)
+  addDurable(service, place, name, config, ledger, options)
   return service
 }
 
 /** Adds the durable handlers, or only the first of them, if the carrier stores events. */
 function addDurable(
   service: object,
+  { transact }: Place,
   group: string,
-  { ordered, carrier, suffix, every }: Config,
+  config: Config,
   ledger: Ledger,
-  { concurrency = 16, attempts = REDRIVES.has(carrier) ? ATTEMPTS : 20, files = true }: Partial<Options> = {}
+  { concurrency = 16, attempts = ATTEMPTS, files = true }: Partial<Options> = {}
 ): void {
-  if (!STORES.has(carrier)) return
+  const store = storeOf(config)
+  if (store === undefined) return
+  const { ordered, suffix, every, transactional = false } = config
   const durable = {
     ordered,
     concurrency,
     // Groups of a real server would begin with the events of earlier lives.
-    start: carrier === 'rabbitmq' || suffix !== undefined ? ('new' as const) : ('all' as const),
+    start: store === 'rabbitmq' || suffix !== undefined ? ('new' as const) : ('all' as const),
     retry: {
-      attempts: REDRIVES.has(carrier) ? attempts : 20,
+      attempts: REDRIVES.has(store) ? attempts : 20,
       minDelay: 50,
       maxDelay: 1_000
     }
@@ -193,19 +198,28 @@ function addDurable(
     )
   for (const pattern of files ? ['kept', 'filed'] : ['kept']) {
     const running = new Running(`handlers of ${pattern}`, concurrency, ledger)
+    const isTransactional = transactional && transact !== undefined && pattern === 'filed'
     const handle = async ({ data, delivery }: Message<Payload>) => {
       const runs = ledger.begins(group, data.id, delivery, ordered)
       const isFailing = runs <= data.failures
       if (data.takes > 0) await wait(data.takes)
       // Every configuration allows a second attempt.
       ledger.ends(group, data.id, ordered, isFailing && runs === 1)
-      if (isFailing) throw data.failing === 'later' ? new RetryLater(50) : new RangeError(FAILED)
-      ledger.did(ledger.published, group, data.id)
+      const error = data.failing === 'later' ? new RetryLater(50) : new RangeError(FAILED)
+      const done = () => ledger.did(ledger.published, group, data.id)
+      // In a transaction, half of the failures come when something was written already.
+      if (isFailing && !(isTransactional && runs % 2 === 1)) throw error
+      if (!isTransactional) return done()
+      ledger.isExactly(data.id)
+      await transact(delivery, (committed) => {
+        committed(done)
+        if (isFailing) throw error
+      })
     }
     ;(service as Microservice).event(
       pattern,
       (message: Message<Payload>) => running.during(() => handle(message)),
-      { durable }
+      { durable: { ...durable, ...(isTransactional && { transactional: true }) } }
     )
   }
 }

@@ -49,9 +49,9 @@ export interface Kept {
 interface Allowed {
   /** Whether emitted events may be lost. */
   readonly mayLose: boolean
-  /** Whether events may be handled twice. */
+  /** Whether stored events may be handled twice. */
   readonly mayRepeat: boolean
-  /** The same, for emitted events only. */
+  /** The same, for emitted events. */
   readonly mayDouble: boolean
   /** Whether calls and pauses may come late, or times may be wrong. */
   readonly mayBeLate: boolean
@@ -70,6 +70,8 @@ export class Ledger {
   /** Promises that were broken, in plain words. */
   readonly broken: string[] = []
   readonly calls = new Map<string, Call>()
+  /** Calls that wait for their end. */
+  waiting = 0
   readonly emitted = new Map<string, Kept>()
   readonly published = new Map<string, Kept>()
   readonly log: string[] = []
@@ -78,6 +80,8 @@ export class Ledger {
   recurredTwice: string | undefined
   /** Whether the wall clock has jumped. */
   hasHop = false
+  /** Whether the store was lost, so that transactions fail. */
+  hasLostStore = false
   /** Events of which their sender has heard that a service refused them. */
   refused = 0
   /** All that happened, in its order: two runs of one seed must give the same text. */
@@ -128,6 +132,7 @@ export class Ledger {
   ): void {
     const { isIdempotent = false, mustSucceed = false, ends = Infinity } = init
     const call = { what, isIdempotent, mustSucceed, ends }
+    this.waiting++
     this.calls.set(id, { ...call, runs: 0, settled: 0, outcome: '', mayHaveRun: undefined })
   }
 
@@ -149,7 +154,8 @@ export class Ledger {
   settled(id: string, outcome: string, error?: unknown): void {
     const call = this.calls.get(id) as Call
     this.note(`${id} ${outcome}`)
-    if (++call.settled > 1) this.breaks(`${call.what} was settled ${call.settled} times`)
+    if (++call.settled === 1) this.waiting--
+    else this.breaks(`${call.what} was settled ${call.settled} times`)
     call.outcome = outcome
     if (error !== undefined && call.mustSucceed)
       this.breaks(`${call.what} has failed, and nothing was lost: ${(error as Error).message}`)
@@ -191,6 +197,13 @@ export class Ledger {
     kept.isPromised = true
     kept.isSettled = true
     if (published !== undefined) this.#isAt(kept, published.position)
+  }
+
+  /** The transaction of an event was rolled back. @param isPerhaps whether it may have been committed */
+  undone(kept: Kept, isPerhaps: boolean): void {
+    this.note(`${kept.what} undone: ${isPerhaps}`)
+    kept.isSettled = true
+    kept.mayHaveRun = isPerhaps
   }
 
   refusedBy(kept: Kept, error: unknown): void {
@@ -252,6 +265,18 @@ export class Ledger {
     this.note(`recurs ${group} ${id}`)
     const runs = countUp(this.recurred, `${group} ${id}`)
     if (runs > 1) this.recurredTwice ??= id
+  }
+
+  /** Events whose handling is committed with their acknowledgement, which happens once, whatever is lost. */
+  readonly #exact = new Set<string>()
+
+  isExactly(id: string): void {
+    this.#exact.add(`event ${id}`)
+  }
+
+  /** Whether it may be a dead letter because of its transaction alone. */
+  mayFail({ what }: Kept): boolean {
+    return this.hasLostStore && this.#exact.has(what)
   }
 
   /** An event was handled by a service. */
@@ -316,10 +341,10 @@ export class Ledger {
     for (const one of [...this.emitted.values(), ...this.published.values()]) {
       const done = countOf(one.done, group)
       const isEmitted = this.emitted.has(one.what.slice('event '.length))
-      if (done > 1 && !mayRepeat && !(mayDouble && isEmitted))
+      if (done > 1 && !(isEmitted ? mayDouble : mayRepeat && !this.#exact.has(one.what)))
         this.breaks(`${one.what} was handled ${done} times`)
       if (done > 0 && !one.isPromised && !one.mayHaveRun)
-        this.breaks(`${one.what} was handled, and its error says that it was not sent or stored`)
+        this.breaks(`${one.what} was handled, although its sender was told that it was not sent or stored`)
     }
     const lost = [...this.emitted.values()].filter(({ isPromised, done }) => isPromised && !done.has(group))
     if (lost.length > this.refused && !mayLose)

@@ -3,14 +3,24 @@
 import { connect, type StoringTransport, type UntypedStoringClient } from 'elysia-microservices/client'
 import { Calls, isCall } from './calls.ts'
 import { type Carrier, WITHOUT_LEASES } from './carrier.ts'
-import { ENGINES, REDRIVES, RSOCKETS, SOCKETS, STORES } from './carriers.ts'
+import {
+  BACKLOGS,
+  type CarrierName,
+  ENGINES,
+  REDRIVES,
+  RSOCKETS,
+  SOCKETS,
+  storeOf,
+  WITHIN
+} from './carriers.ts'
 import { auditFigures } from './figures.ts'
-import { groupsOf, otherOf, pageOf, type Service, serviceOf } from './handlers.ts'
+import { groupsOf, pageOf } from './handlers.ts'
 import { Ledger } from './ledger.ts'
 import { Operators } from './operators.ts'
 import { Pauses } from './pauses.ts'
-import type { Options, Plan, Step } from './plan.ts'
+import type { Plan, Step } from './plan.ts'
 import { Probes } from './probes.ts'
+import { Services } from './services.ts'
 import { isWrong, saidBy } from './stranger.ts'
 import { type World, wait } from './world.ts'
 
@@ -33,18 +43,15 @@ export class Life {
   readonly #world: Surroundings
   readonly #plan: Plan
   readonly #carrier: Carrier
+  /** What keeps the events. */
+  readonly #store: CarrierName | undefined
   readonly #calls: Calls
   readonly #clients: (Client | undefined)[] = []
-  readonly #services: (Service | undefined)[] = []
-  #other: Service | undefined
+  readonly #services: Services
   /** The number of tasks that are going on: steps that wait, and services that end. */
   #running = 0
   #isAway = 0
   #isStill = 0
-  /** Whether a service or client was away, so that events missed it. */
-  #hasGap = false
-  /** Whether at some time no process of the service ran. */
-  #wasDeserted = false
   /** Whether something was lost on purpose. */
   #hasLoss = false
 
@@ -53,13 +60,16 @@ export class Life {
     this.#plan = plan
     this.ledger = new Ledger(() => world.turns, groupsOf(plan.config))
     this.#carrier = carrier
-    this.#operators = new Operators(() => this.#newClient(9), this.ledger, plan.config.carrier === 'kafka')
+    this.#store = storeOf(plan.config)
+    this.#services = new Services(carrier, plan.config, this.ledger, (act) => this.#task(act))
+    this.#operators = new Operators(() => this.#newClient(9), this.ledger, this.#store === 'kafka')
     this.#pauses = new Pauses(this.#operators, this.ledger)
     const { suffix, timeout } = plan.config
     this.#calls = new Calls(world, this.ledger, (n) => this.#clients[n], {
       timeout,
       suffix,
-      isCalm: isCalm(plan)
+      isCalm: isCalm(plan),
+      publishIn: carrier.publishIn
     })
   }
 
@@ -84,19 +94,29 @@ export class Life {
     // Refused events are told to those who are still there, and on Nest's wire events wait for a place.
     await this.#world.pass(() => false, config.carrier === 'nest' ? 60_000 : 1_000)
     this.ledger.auditEvents()
-    await auditFigures(this.#world, [...this.#services, this.#other], this.ledger)
+    await auditFigures(this.#world, this.#services.all, this.ledger)
+    if (this.#store !== undefined && BACKLOGS.has(this.#store))
+      await this.#until(this.#operators.auditBacklog(), CLOSING, 'the backlog was not told')
     // Within a process an event is lost only if one of two names is away, and the other one hears it.
-    const mayMiss = (this.#hasGap || this.#hasLoss) && (config.carrier !== 'memory' || config.hasOther)
+    const { hasGap, wasDeserted } = this.#services
+    const mayMiss =
+      (hasGap || this.#hasLoss) && (!WITHIN.has(config.carrier) || config.hasOther || this.#has('die'))
     await this.#end()
     this.ledger.audit({
       mayLose: mayMiss && !this.#isPromisedToArrive(),
-      mayCountMore: this.#hasGap && config.carrier === 'nats',
+      mayCountMore: hasGap && this.#store === 'nats',
       // Over Redis, processes that begin at one moment do not know of each other (docs/redis.md).
-      mayDouble: this.#wasDeserted && config.carrier === 'redis',
-      mayRepeat: this.#hasLoss && (ENGINES.has(config.carrier) || config.carrier === 'sqlite'),
+      mayDouble:
+        (wasDeserted && config.carrier === 'redis') || (this.#hasLoss && ENGINES.has(config.carrier)),
+      mayRepeat: this.#mayRepeat(),
       mayBeLate: this.#hasLoss || this.ledger.hasHop
     })
     if (this.#world.isExhausted) this.ledger.breaks('the world did not come to rest')
+    // All groups begin with the first event.
+    if (this.#store !== 'rabbitmq' && config.suffix === undefined)
+      for (const line of this.ledger.log)
+        if (/is new and does not get them/.test(line))
+          this.ledger.breaks(`the log says what is not true: ${line}`)
     const left = this.#carrier.left()
     if (left !== '') this.ledger.breaks(`in the end there are ${left}`)
     isPassing()
@@ -105,15 +125,17 @@ export class Life {
   #began = 0
   readonly #operators: Operators
   readonly #pauses: Pauses
-  /** The ends of what belonged to processes that have died. */
+  /** The ends of clients whose processes have died. */
   readonly #dead: Promise<unknown>[] = []
 
   /** Lets the world be in peace until nothing waits; dead letters are given back until there are none. */
   async #rest(): Promise<void> {
+    this.#task(() => this.#services.arrive())
     // An event of the future comes by the wall clock, which may have been set back.
     const end = this.#world.now + PEACE + Math.max(0, this.ledger.latestDue - Date.now())
     while (this.#world.now < end && !(await this.#world.pass(() => this.#isSettled(), 10_000)))
-      if (REDRIVES.has(this.#plan.config.carrier) && this.#isIdle) this.#task(() => this.#operators.redrive())
+      if (this.#store !== undefined && REDRIVES.has(this.#store) && this.#isIdle)
+        this.#task(() => this.#operators.redrive())
     await this.#world.pass(() => this.#isIdle, 30_000)
     if (this.#running > 0) this.ledger.breaks('in peace a step did not end')
   }
@@ -126,12 +148,23 @@ export class Life {
     for (const [n, client] of this.#clients.entries())
       if (client !== undefined)
         await this.#until(
-          probes.ask(client, n, STORES.has(carrier)),
+          probes.ask(client, n, this.#store !== undefined),
           PEACE,
           `client ${n} is not served in peace`
         )
     await this.#world.pass(() => probes.isDone, PEACE)
     probes.audit()
+  }
+
+  /** Whether the steps have one of these kinds. */
+  #has(...kinds: readonly Step['do'][]): boolean {
+    return this.#plan.steps.some((step) => kinds.includes(step.do))
+  }
+
+  /** Whether stored events may be handled twice: their store, or its process, was lost. */
+  #mayRepeat(): boolean {
+    if (this.#store === 'memory' || this.#store === 'mqtt') return false
+    return this.#store === 'sqlite' ? this.#has('die') : this.#has(...LOSING_STORES)
   }
 
   #isPromisedToArrive(): boolean {
@@ -156,24 +189,17 @@ export class Life {
 
   async #begin(): Promise<void> {
     const { config } = this.#plan
-    for (let n = 0; n < config.services; n++) {
-      const service = this.#newService(n)
-      this.#services.push(service)
-      await service.listen()
-    }
-    if (config.hasOther) {
-      const other = otherOf(this.#carrier.service('other', 0), config, this.ledger)
-      await other.listen()
-      this.#other = other
-    }
+    await this.#services.begin()
     for (let n = 0; n < config.clients; n++) this.#clients.push(this.#newClient(n))
     this.#began = this.#world.now
   }
 
   #newClient(n: number): Client {
     const name = `client-${n}`
+    const { transport, store } = this.#carrier.client(name)
     return connect({
-      ...(this.#carrier.client(name) as { readonly transport: StoringTransport }),
+      transport: transport as StoringTransport,
+      store,
       ...(RSOCKETS.has(this.#plan.config.carrier) ? { service: pageOf(this.ledger) } : {}),
       name,
       timeout: this.#plan.config.timeout || false,
@@ -196,20 +222,12 @@ export class Life {
       this.ledger.breaks('an event was refused although its client waits for leases')
   }
 
-  #newService(n: number, options?: Options): Service {
-    const { config } = this.#plan
-    return serviceOf(this.#carrier.service(`service-${n}`, n, options), config, this.ledger, options)
-  }
-
   get #isIdle(): boolean {
     return this.#running === 0 && this.#calls.waiting === 0
   }
 
   #isSettled(): boolean {
-    const { calls } = this.ledger
-    if (!this.#isIdle) return false
-    for (const call of calls.values()) if (call.settled === 0) return false
-    return this.ledger.isAllHandled()
+    return this.#isIdle && this.ledger.waiting === 0 && this.ledger.isAllHandled()
   }
 
   /** Waits in the world's time. */
@@ -226,13 +244,13 @@ export class Life {
   }
 
   async #end(): Promise<void> {
-    await this.#until(Promise.all(this.#dead), CLOSING, 'a process that has lost its file did not end')
+    const dead = Promise.all([...this.#dead, this.#services.buried()])
+    await this.#until(dead, CLOSING, 'what is left of a process that has died did not end')
     if (this.#plan.config.every)
       await this.#until(this.#endRecurring(), CLOSING, 'recurring events did not end')
     const clients = this.#clients.map((client) => client?.close())
     await this.#until(Promise.all(clients), CLOSING, 'the clients did not close')
-    const services = [...this.#services, this.#other].map((service) => service?.stop())
-    await this.#until(Promise.all(services), CLOSING, 'the services did not stop')
+    await this.#until(this.#services.stop(), CLOSING, 'the services did not stop')
     // Whatever was on its way arrives.
     await this.#world.pass(() => !this.#world.isBusy && this.#world.timers.size === 0, 10_000)
     await this.#world.pass(() => false, 100)
@@ -241,7 +259,7 @@ export class Life {
 
   /** Stops the services, and deletes the next recurring events, which would wait for ever. */
   async #endRecurring(): Promise<void> {
-    await Promise.all([...this.#services, this.#other].map((service) => service?.stop()))
+    await this.#services.stop()
     await this.#world.pass(() => this.#isAway + this.#isStill === 0, 10_000)
     await this.#operators.cancelAll()
   }
@@ -253,6 +271,7 @@ export class Life {
   }
 
   #fault(step: Step): void {
+    if (LOSING_STORES.has(step.do)) this.ledger.hasLostStore = true
     switch (step.do) {
       case 'cut':
         this.#hasLoss = true
@@ -262,21 +281,21 @@ export class Life {
         return this.#carrier.freeze?.(`client-${step.client}`, step.for)
       case 'restart':
         return this.#task(async () => {
-          for (let time = 0; time < step.times; time++) await this.#restart(step.service, step.for)
+          for (let time = 0; time < step.times; time++) await this.#services.restart(step.service, step.for)
         })
       case 'deploy':
         return this.#task(async () => {
-          await this.#restart(step.service, 0, step.options)
-          if (!STORES.has(this.#plan.config.carrier) || step.options.files) return
+          await this.#services.restart(step.service, 0, step.options)
+          if (this.#store === undefined || step.options.files) return
           await wait(step.for)
-          await this.#restart(step.service, 0)
+          await this.#services.restart(step.service, 0)
         })
       case 'hop':
         this.#world.hop += step.by
         this.ledger.hasHop = true
         return
       case 'join':
-        return this.#task(() => this.#join(this.#services.push(undefined) - 1))
+        return this.#task(() => this.#services.join())
       case 'redrive':
         return this.#task(() => this.#operators.redrive())
       case 'pause':
@@ -306,6 +325,11 @@ export class Life {
             await wait(step.for + BETWEEN)
           }
         })
+      case 'arrive':
+        return this.#task(() => this.#services.arrive())
+      case 'kill':
+        if (this.#services.kill(step.service, step.for)) this.#hasLoss = true
+        return
       case 'die':
         this.#hasLoss = true
         return this.#die()
@@ -316,7 +340,7 @@ export class Life {
         })
       case 'close': {
         const client = this.#clients[step.client]
-        this.#hasGap = true
+        this.#services.hasGap = true
         if (client === undefined) return
         this.#clients[step.client] = undefined
         return this.#task(async () => {
@@ -327,52 +351,15 @@ export class Life {
     }
   }
 
-  /** The process ends. What is left of it runs on without its file, and must end, too. */
+  /** The process with all services and clients ends. */
   #die(): void {
-    this.#hasGap = true
     this.#carrier.die?.()
     for (const [n, client] of this.#clients.entries()) {
       if (client === undefined) continue
       this.#dead.push(client.close())
       this.#clients[n] = this.#newClient(n)
     }
-    for (const [n, service] of this.#services.entries()) {
-      if (service === undefined) continue
-      this.#services[n] = undefined
-      this.#dead.push(service.stop())
-      this.#task(() => this.#join(n))
-    }
-    if (this.#other === undefined) return
-    this.#dead.push(this.#other.stop())
-    const { config } = this.#plan
-    const other = otherOf(this.#carrier.service('other', 0), config, this.ledger)
-    this.#other = other
-    this.#task(() => other.listen())
-  }
-
-  /** Stops a service, and begins it again after a time, perhaps with other options. */
-  async #restart(n: number, after: number, options?: Options): Promise<void> {
-    const service = this.#services[n]
-    if (service === undefined) return
-    this.#hasGap = true
-    this.#services[n] = undefined
-    if (this.#services.every((one) => one === undefined)) this.#wasDeserted = true
-    await service.stop()
-    await wait(after)
-    await this.#join(n, options)
-  }
-
-  async #join(at: number, options?: Options): Promise<void> {
-    const service = this.#newService(at, options)
-    for (let attempt = 0; attempt < 200; attempt++)
-      try {
-        await service.listen()
-        this.#services[at] = service
-        return
-      } catch {
-        await wait(500)
-      }
-    this.ledger.breaks('a service could not listen again')
+    this.#services.die()
   }
 
   #task(act: () => Promise<unknown>): void {
@@ -394,6 +381,9 @@ function isCalm({ config, steps }: Plan): boolean {
   const isUnlimited = inFlight + inFlightPerConnection === 0
   return isUnlimited && (timeout === 0 || timeout >= least) && steps.every(isCall)
 }
+
+/** Steps by which a store, or its process, is lost. */
+const LOSING_STORES = new Set<Step['do']>(['away', 'still', 'lose', 'die', 'kill'])
 
 /** Steps after which an event may be lost although its connection is resumed. */
 const LOSING = new Set<Step['do']>(['restart', 'deploy', 'close', 'stranger', 'freeze'])

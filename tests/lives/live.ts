@@ -3,8 +3,10 @@
 import { forgetSecrets } from '@elysia-microservices/engine'
 import { forgetQueues } from '@elysia-microservices/rsocket/testing'
 import { carrierOf } from './carrier.ts'
+import { storeOf } from './carriers.ts'
 import { Life } from './life.ts'
 import type { Plan } from './plan.ts'
+import { emptyDatabase } from './postgres-server.ts'
 import type { World } from './world.ts'
 
 export interface Verdict {
@@ -22,6 +24,7 @@ export interface Verdict {
 export async function live(world: World, plan: Plan, seed: number): Promise<Verdict> {
   forgetQueues()
   forgetSecrets()
+  if (storeOf(plan.config) === 'postgres') await emptyDatabase()
   world.begin(seed)
   const life = new Life(world, plan, carrierOf(plan.config, world))
   await life.run()

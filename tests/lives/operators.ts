@@ -92,8 +92,20 @@ export class Operators {
     if (letter.pattern !== 'kept' && letter.pattern !== 'filed')
       this.#ledger.breaks(`${what} is a dead letter of the pattern ${letter.pattern}`)
     if (letter.attempts < 1) this.#ledger.breaks(`${what} is a dead letter after ${letter.attempts} attempts`)
-    if ((letter.data as Payload).failing === 'error' && !letter.reason.includes(FAILED))
+    const hasFailed = (letter.data as Payload).failing !== 'error' || letter.reason.includes(FAILED)
+    if (!hasFailed && !this.#ledger.mayFail(kept))
       this.#ledger.breaks(`${what} is a dead letter because of "${letter.reason}"`)
+  }
+
+  /** In peace nothing waits in the backlog of a group, but for the next event that recurs. */
+  async auditBacklog(): Promise<void> {
+    const client = this.#newClient()
+    for (const name of this.#ledger.groups) {
+      for await (const { pattern, state, data } of client.group(name).backlog({ limit: 3 }))
+        if (pattern !== 'recurring')
+          this.#ledger.breaks(`in peace, ${(data as Payload).id} of '${pattern}' is ${state} in ${name}`)
+    }
+    await client.close()
   }
 
   /** Deletes the events that wait for their time, such as the next ones that recur. */

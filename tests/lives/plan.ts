@@ -1,26 +1,33 @@
 /** Plans of lives, as data: a configuration, and steps that happen at their times. A seed makes a plan. */
 import { HEAVY, OFTEN, type Often, SELDOM, sizesOf, timesOf, valuesOf } from './amounts.ts'
 import {
+  BESIDE,
   CARRIERS,
   type CarrierName,
-  ENGINES,
   FUTURES,
   REDRIVES,
   RSOCKETS,
   SOCKETS,
-  STORES
+  type StoreName,
+  storeOf,
+  TRANSACTIONAL,
+  WITHIN
 } from './carriers.ts'
+import { actsOf, canBeLost, lossesOf } from './faults.ts'
 import { loadOf } from './load.ts'
 import { Random } from './random.ts'
-import { bytesOf } from './stranger.ts'
 
 export interface Config {
   readonly carrier: CarrierName
+  /** Keeps the events in place of the carrier. */
+  readonly store?: StoreName | undefined
   readonly clients: number
   /** Services of the same name, which share the messages; over sockets each has a port. */
   readonly services: number
   /** Whether a service of another name handles the same events, and shares the requests. */
   readonly hasOther: boolean
+  /** Whether that one begins later, and gets the events that were stored before. */
+  readonly isLate?: boolean
   /** Connections of a client to each port. */
   readonly connections: number
   /** Most milliseconds that bytes need from one end to the other. */
@@ -36,6 +43,8 @@ export interface Config {
   readonly ordered: boolean
   /** Whether an event recurs every ten seconds. */
   readonly every: boolean
+  /** Whether the handlers of one pattern acknowledge in transactions, if the store can. */
+  readonly transactional?: boolean
   /** Ends the names of services and the ids of events, where several lives share a server. */
   readonly suffix?: string
 }
@@ -127,8 +136,20 @@ export type Step = { readonly at: number } & (
       readonly for: number
       readonly options: Options
     }
+  /** Events of one key are published in a transaction of their publisher's own. */
+  | {
+      readonly do: 'transact'
+      readonly client: number
+      readonly to: readonly ('kept' | 'filed')[]
+      readonly times: number
+      readonly isRolledBack: boolean
+    }
   /** An event that waits for its time is deleted. */
   | { readonly do: 'cancel'; readonly client: number }
+  /** The process of one service ends at once, and another one begins after a time. */
+  | { readonly do: 'kill'; readonly service: number; readonly for: number }
+  /** The service of another name begins for the first time. */
+  | { readonly do: 'arrive' }
   /** The process with all services and clients ends at once, and another one begins. */
   | { readonly do: 'die' }
   /** The wall clock jumps. */
@@ -176,11 +197,18 @@ export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wis
   const isSocket = SOCKETS.has(carrier)
   const isRSocket = RSOCKETS.has(carrier)
   const isLimited = isSocket && random.chance(0.5)
+  const mayHaveStore = within === undefined && !WITHIN.has(carrier) && random.chance(0.2)
+  const beside = mayHaveStore ? random.of(BESIDE) : undefined
+  const store = storeOf({ carrier, store: beside })
+  const hasFuture = within === undefined && FUTURES.has(store as CarrierName)
   const config: Config = {
     carrier,
+    ...(beside && { store: beside }),
     clients: random.between(1, 3),
     services: carrier === 'websocket' ? 1 : random.between(1, 2),
     hasOther: !isSocket && random.chance(0.3),
+    // Groups of RabbitMQ begin with what comes.
+    isLate: store !== undefined && store !== 'rabbitmq' && within === undefined && random.chance(0.3),
     connections: isSocket && random.chance(0.3) ? 2 : 1,
     delay: random.of([0, 1, 5, 30]),
     resume: isRSocket && random.chance(0.5),
@@ -189,15 +217,15 @@ export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wis
     inFlightPerConnection: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
     timeout: random.of([0, 500, 2_000, 30_000]),
     ordered: random.chance(0.5),
-    every: within === undefined && FUTURES.has(carrier) && random.chance(0.3)
+    every: hasFuture && random.chance(0.3),
+    transactional: TRANSACTIONAL.has(store as CarrierName) && random.chance(0.5)
   }
   // In some lives everything happens within a short time, so that more of it meets.
   const latest = within ?? random.of([undefined, undefined, 500, 2_000])
   const least = worst ?? random.of(['calls', 'acts', 'losses', 'losses'] as const)
   const isHeavy = within !== undefined || random.chance(HEAVY)
-  const hasFuture = FUTURES.has(carrier) && within === undefined
   const kinds = { worst: least, within: latest, hasFuture, often: isHeavy ? OFTEN : SELDOM }
-  const hasLoad = least === 'losses' && within === undefined && ENGINES.has(carrier) && STORES.has(carrier)
+  const hasLoad = least === 'losses' && within === undefined && canBeLost(config)
   const steps = hasLoad && random.chance(0.2) ? [...loadOf(random)] : []
   for (let n = random.between(3, isHeavy ? 40 : 80); n > 0; n--) steps.push(stepOf(random, config, kinds))
   return { config, steps: steps.sort((one, other) => one.at - other.at) }
@@ -260,7 +288,8 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture, ofte
       to: random.of(['total', 'relay'] as const),
       ...valuesOf(random, sizes, often)
     }))
-  if (STORES.has(config.carrier)) {
+  const store = storeOf(config)
+  if (store !== undefined) {
     const publish = (): Step => ({
       at,
       do: 'publish',
@@ -272,15 +301,24 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture, ofte
         { pace: 'at once', times: random.of(often.published), takes: random.of([0, 0, 5, 100]) },
         { pace: random.of(['in turn', 'steadily'] as const), times: random.of(often.paced), takes: 0 }
       ] as const),
-      failures: random.of([0, 0, 0, 0, 1, 2, REDRIVES.has(config.carrier) ? 5 : 2]),
+      failures: random.of([0, 0, 0, 0, 1, 2, REDRIVES.has(store) ? 5 : 2]),
       failing: random.of(['error', 'error', 'later'] as const)
     })
     calls.push(publish, publish)
     if (hasFuture) calls.push(() => ({ at, do: 'cancel', client }))
+    if (store === 'postgres')
+      calls.push(() => ({
+        at,
+        do: 'transact',
+        client,
+        to: random.of([['kept'], ['filed'], ['kept', 'filed']] as const),
+        times: random.of(often.published),
+        isRolledBack: random.chance(0.3)
+      }))
   }
   if (worst === 'calls' || random.chance(0.7)) return random.of(calls)()
   const acts = actsOf(random, config, at, client, often)
-  const losses = worst === 'acts' ? [] : lossesOf(random, config, at, client)
+  const losses = worst === 'acts' ? [] : lossesOf(random, config, at, client, within !== undefined)
   return random.of([...acts, ...losses])()
 }
 
@@ -288,93 +326,4 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture, ofte
 function timeOf(random: Random, hasFuture: boolean) {
   const delay = hasFuture ? random.of([0, 0, 0, 0, 0, 0, 5, 500, 60_000]) : 0
   return { delay, hasId: delay > 0 || random.chance(0.5) }
-}
-
-/** Acts of operators, after which nothing that was stored may be lost, or run twice. */
-function actsOf(
-  random: Random,
-  config: Config,
-  at: number,
-  client: number,
-  often: Often
-): readonly (() => Step)[] {
-  const acts: (() => Step)[] = [
-    () => ({
-      at,
-      do: 'restart',
-      service: random.between(0, config.services - 1),
-      for: random.between(0, 400),
-      times: random.of(often.restart)
-    }),
-    () => ({
-      at,
-      do: 'deploy',
-      service: random.between(0, config.services - 1),
-      for: random.of([1, 500, 10_000]),
-      options: {
-        inFlight: config.inFlight === 0 ? 0 : random.between(1, 12),
-        inFlightPerConnection: config.inFlightPerConnection === 0 ? 0 : random.between(1, 12),
-        concurrency: random.of([1, 2, 16]),
-        attempts: random.of([2, 3, 5]),
-        files: random.chance(0.5)
-      }
-    })
-  ]
-  if (!SOCKETS.has(config.carrier)) acts.push(() => ({ at, do: 'join' }))
-  if (STORES.has(config.carrier))
-    acts.push(
-      () => ({
-        at,
-        do: 'pause',
-        ...pauseOf(random, often)
-      }),
-      () => (REDRIVES.has(config.carrier) ? { at, do: 'redrive' } : { at, do: 'pause', for: 1, times: 1 })
-    )
-  acts.push(() => ({ at, do: 'close', client }))
-  return acts
-}
-
-/** A long pause comes once. */
-function pauseOf(random: Random, often: Often) {
-  const pause = random.between(1, random.of([2_000, 2_000, 60_000]))
-  return { for: pause, times: pause > 2_000 ? 1 : random.of(often.pause) }
-}
-
-/** Faults of networks, servers and clocks. */
-function lossesOf(random: Random, config: Config, at: number, client: number): readonly (() => Step)[] {
-  const losses: (() => Step)[] = [
-    () => ({
-      at,
-      do: 'hop',
-      by: random.of(config.carrier === 'kafka' ? [-5_000, 5_000] : [-3_600_000, 3_600_000])
-    })
-  ]
-  if (config.carrier === 'sqlite') losses.push(() => ({ at, do: 'die' }))
-  if (ENGINES.has(config.carrier))
-    losses.push(
-      () => ({ at, do: 'away', for: random.between(1, 3_000) }),
-      () => ({ at, do: 'still', for: random.between(1, 3_000) }),
-      () => ({ at, do: 'lose', end: 'client', n: client, ...awayOf(random) }),
-      () => ({ at, do: 'lose', end: 'service', n: random.between(0, config.services - 1), ...awayOf(random) })
-    )
-  else if (SOCKETS.has(config.carrier))
-    losses.push(
-      () => ({ at, do: 'cut', client }),
-      () => ({ at, do: 'cut', client }),
-      () => ({ at, do: 'freeze', client, for: random.of([10, 200, 3_000]) }),
-      () =>
-        random.chance(0.9)
-          ? { at, do: 'stranger', bytes: bytesOf(random) }
-          : { at, do: 'stranger', bytes: [], fragments: random.of([1, 20, 50]) }
-    )
-  return losses
-}
-
-/** Milliseconds for which the connection of one end is lost: also longer than signs of life are waited for. */
-const AWAY = [0, 1, 100, 2_000, 2_000, 60_000] as const
-
-/** For how long a connection is lost, and how often: short losses also come one after the other. */
-function awayOf(random: Random) {
-  const away = random.of(AWAY)
-  return { for: away, times: away > 100 ? 1 : random.of([1, 1, 20]) }
 }

@@ -4,6 +4,7 @@
  * life that breaks a promise, `--kept` lives those that once broke a promise. A life that breaks one is made as small as possible.
  */
 import { parseArgs } from 'node:util'
+import { openDatabase } from './database.ts'
 import { World } from './world.ts'
 
 const { values } = parseArgs({
@@ -22,6 +23,7 @@ const { values } = parseArgs({
 
 const clock = performance.now.bind(performance)
 const began = clock()
+await openDatabase()
 const world = World.enter()
 const { hunt, relive, replay } = await import('./hunt.ts')
 const wishes = {

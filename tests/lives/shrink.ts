@@ -28,6 +28,7 @@ export async function shrunk(plan: Plan, breaks: (plan: Plan) => Promise<boolean
     clients: 1,
     services: 1,
     hasOther: false,
+    isLate: false,
     connections: 1,
     delay: 0,
     resume: false,
@@ -36,6 +37,7 @@ export async function shrunk(plan: Plan, breaks: (plan: Plan) => Promise<boolean
     inFlightPerConnection: 0,
     ordered: false,
     every: false,
+    transactional: false,
     timeout: 30_000
   }
   for (const [name, value] of Object.entries(plain)) {

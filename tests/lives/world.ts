@@ -70,8 +70,8 @@ export class Lane {
 
 /** A timer of the world, as Node has them. */
 class Timer {
-  due = 0
-  order = 0
+  /** Its place among the others; `undefined`: it does not run. */
+  entry: Entry | undefined
   readonly task: Task
   readonly #world: World
   readonly #delay: number
@@ -91,9 +91,7 @@ class Timer {
   }
 
   refresh(): this {
-    this.due = this.#world.now + this.#delay
-    this.#world.timers.delete(this)
-    this.#world.timers.add(this)
+    this.#world.timers.add(this, this.#world.now + this.#delay)
     return this
   }
 
@@ -123,85 +121,87 @@ class Timer {
   }
 }
 
-/** Timers in the order in which they are due; of equal ones the older first. */
+/** When a timer is due; of equal ones the older comes first. */
+interface Entry {
+  readonly due: number
+  readonly order: number
+  readonly timer: Timer
+}
+
+/** Timers in the order in which they are due. Those that were cleared stay until then, because looking for them takes long. */
 class Timers {
-  readonly #heap: Timer[] = []
-  readonly #live = new Set<Timer>()
+  readonly #heap: Entry[] = []
+  #size = 0
   #orders = 0
 
   get size(): number {
-    return this.#live.size
+    return this.#size
   }
 
   get due(): number {
-    this.#drop()
-    return this.#heap[0]?.due ?? Infinity
-  }
-
-  add(timer: Timer): void {
-    timer.order = ++this.#orders
-    this.#live.add(timer)
-    this.#heap.push(timer)
-    let at = this.#heap.length - 1
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (!this.#isBefore(at, parent)) break
-      this.#swap(at, parent)
-      at = parent
+    for (;;) {
+      const first = this.#heap[0]
+      if (first === undefined) return Infinity
+      if (first.timer.entry === first) return first.due
+      this.#removeFirst()
     }
   }
 
-  delete(timer: Timer): void {
-    if (!this.#live.delete(timer)) return
-    const at = this.#heap.indexOf(timer)
-    if (at >= 0) this.#remove(at)
+  add(timer: Timer, due: number): void {
+    const entry = { due, order: ++this.#orders, timer }
+    if (timer.entry === undefined) this.#size++
+    timer.entry = entry
+    const heap = this.#heap
+    let at = heap.push(entry) - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!isBefore(entry, heap[parent] as Entry)) break
+      heap[at] = heap[parent] as Entry
+      at = parent
+    }
+    heap[at] = entry
   }
 
+  delete(timer: Timer): void {
+    if (timer.entry === undefined) return
+    timer.entry = undefined
+    this.#size--
+  }
+
+  /** Takes the first one, which `due` has found. */
   take(): Timer {
-    const timer = this.#heap[0] as Timer
-    this.#remove(0)
-    this.#live.delete(timer)
+    const { timer } = this.#heap[0] as Entry
+    this.#removeFirst()
+    this.delete(timer)
     return timer
   }
 
   clear(): void {
+    for (const { timer } of this.#heap) timer.entry = undefined
     this.#heap.length = 0
-    this.#live.clear()
+    this.#size = 0
   }
 
-  #drop(): void {
-    while (this.#heap.length > 0 && !this.#live.has(this.#heap[0] as Timer)) this.#remove(0)
-  }
-
-  #remove(at: number): void {
-    const last = this.#heap.pop() as Timer
-    if (at === this.#heap.length) return
-    this.#heap[at] = last
+  #removeFirst(): void {
+    const heap = this.#heap
+    const last = heap.pop() as Entry
+    const { length } = heap
+    if (length === 0) return
+    let at = 0
     for (;;) {
-      let least = at
-      for (const child of [2 * at + 1, 2 * at + 2])
-        if (child < this.#heap.length && this.#isBefore(child, least)) least = child
-      if (least === at) break
-      this.#swap(at, least)
+      let least = 2 * at + 1
+      if (least >= length) break
+      if (least + 1 < length && isBefore(heap[least + 1] as Entry, heap[least] as Entry)) least++
+      if (!isBefore(heap[least] as Entry, last)) break
+      heap[at] = heap[least] as Entry
       at = least
     }
-    while (at > 0 && this.#isBefore(at, (at - 1) >> 1)) {
-      this.#swap(at, (at - 1) >> 1)
-      at = (at - 1) >> 1
-    }
-  }
-
-  #isBefore(one: number, other: number): boolean {
-    const [a, b] = [this.#heap[one] as Timer, this.#heap[other] as Timer]
-    return a.due < b.due || (a.due === b.due && a.order < b.order)
-  }
-
-  #swap(one: number, other: number): void {
-    const timer = this.#heap[one] as Timer
-    this.#heap[one] = this.#heap[other] as Timer
-    this.#heap[other] = timer
+    heap[at] = last
   }
 }
+
+const isBefore = (one: Entry, other: Entry): boolean =>
+  one.due < other.due || (one.due === other.due && one.order < other.order)
 
 export class World {
   /** Milliseconds since the world began. */

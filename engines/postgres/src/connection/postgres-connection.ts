@@ -2,6 +2,7 @@
 import { type CarrierListener, unanswered, unreachable } from '@elysia-microservices/engine'
 import { type DatabaseSql, databaseOf } from '@elysia-microservices/outbox/database'
 import { endedWithin, OptionError, unlessAborted } from '@elysia-microservices/transport/kit'
+import { toldAsLost } from './lost.ts'
 import { Reach } from './reach.ts'
 import { Tables } from './tables.ts'
 
@@ -29,10 +30,12 @@ export class PostgresConnection {
     listener: Pick<CarrierListener, 'lost' | 'restored' | 'signal'>
   ): Promise<PostgresConnection> {
     const tables = new Tables(databaseOf(sql), schema)
-    const asked = tables.query(
-      `select to_regclass($1::text) is not null as found`,
-      `"${schema}".event_of_pattern`
-    )
+    // It only reads: what was to be done afterwards has not begun.
+    const asked = tables.database
+      .query('select to_regclass($1::text) is not null as found', [`"${schema}".event_of_pattern`])
+      .catch((error: unknown) => {
+        throw toldAsLost(error, false)
+      })
     if (!(await endedWithin(unlessAborted(asked, listener.signal), ANSWERED_WITHIN)))
       throw unreachable(
         'PostgreSQL',

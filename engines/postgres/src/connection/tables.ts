@@ -2,6 +2,7 @@
 
 import { type Connection, type Database, inSchema, type Row } from '@elysia-microservices/outbox/database'
 import { BACKLOG } from '../tables/statements/backlog.ts'
+import { toldAsLost } from './lost.ts'
 
 /** An event to be stored; every text is checked before. */
 export interface NewEvent {
@@ -200,9 +201,14 @@ export class Tables {
     this.schema = schema
   }
 
-  /** @throws the driver's error */
+  /**
+   * @throws {ConnectionError} PostgreSQL cannot be reached, or was lost
+   * @throws the driver's error
+   */
   query(text: string, ...values: readonly (string | null)[]): Promise<readonly Row[]> {
-    return this.database.query(inSchema(text, this.schema), values)
+    return this.database.query(inSchema(text, this.schema), values).catch((error: unknown) => {
+      throw toldAsLost(error, true)
+    })
   }
 
   /** @param waits see {@link storeEvents} */

@@ -1,6 +1,7 @@
 /** Appends events to the log: those of one turn of the event loop together, one transaction after the other. */
 import { delayLeft, type Publisher, type Store } from '@elysia-microservices/engine'
 import { EventRefusedError, NotStoredError, nextTurn } from '@elysia-microservices/transport/kit'
+import { answeredState } from '../connection/lost.ts'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { NewEvent } from '../connection/tables.ts'
 import type { OutgoingRow } from './outgoing.ts'
@@ -124,13 +125,9 @@ function rowOf(event: OutgoingRow): NewEvent {
 
 /** The error for a statement that PostgreSQL has refused; `undefined`: it was not answered. */
 function refusalOf(error: unknown): NotStoredError | EventRefusedError | undefined {
-  const { code, errno, message } = Object(error) as Record<string, unknown>
-  const state = [code, errno].find((given) => typeof given === 'string' && /^[0-9A-Z]{5}$/.test(given)) as
-    | string
-    | undefined
-  // 08: connections; 57P: the server shuts down.
-  if (state === undefined || /^(08|57P)/.test(state) || /^E[A-Z]{4}$/.test(state)) return undefined
-  const text = `PostgreSQL does not store the event: ${String(message)} (${state})`
+  const state = answeredState(error)
+  if (state === undefined) return undefined
+  const text = `PostgreSQL does not store the event: ${String((error as Error).message)} (${state})`
   // 22: the value cannot be stored, whatever the database does. All others may pass: a full disk, a standby, a lock.
   return state.startsWith('22') ? new EventRefusedError(text, error) : new NotStoredError(text, true, error)
 }

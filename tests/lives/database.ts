@@ -1,0 +1,44 @@
+/**
+ * A real PostgreSQL inside the process, compiled to WebAssembly. It has one session, and reads the process's clock. It is
+ * opened before a world takes the place of the runtime's time, because loading it takes some.
+ */
+import { PGlite } from '@electric-sql/pglite'
+
+/** What a statement returns. */
+export interface Result {
+  readonly rows: Record<string, unknown>[]
+}
+
+export class Database {
+  readonly #engine: PGlite
+  /** Is called with the channel of each notification. */
+  notified: (channel: string) => void = () => {}
+
+  private constructor(engine: PGlite) {
+    this.#engine = engine
+    engine.onNotification((channel) => this.notified(channel))
+  }
+
+  static async open(): Promise<Database> {
+    return new Database(await PGlite.create())
+  }
+
+  /** Runs a statement; without values also several. @throws PostgreSQL's error */
+  async query(text: string, values?: readonly unknown[]): Promise<Result> {
+    if (values !== undefined) return (await this.#engine.query(text, [...values])) as Result
+    const results = await this.#engine.exec(text)
+    return (results.at(-1) ?? { rows: [] }) as Result
+  }
+}
+
+let database: Database | undefined
+
+/** The database of the process. @throws {Error} nobody has opened it */
+export function theDatabase(): Database {
+  if (database === undefined) throw new Error('The database was not opened before the world was entered')
+  return database
+}
+
+export async function openDatabase(): Promise<void> {
+  database ??= await Database.open()
+}
