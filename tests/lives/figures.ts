@@ -21,8 +21,9 @@ interface Told {
   readonly unsent?: number
 }
 
-/** Further looks until all that was stored must be handled, each after 20 seconds. */
+/** Further looks until all that was stored must be handled, and milliseconds between them: not those of events that recur. */
 const LOOKS = 5
+const BETWEEN = 19_000
 
 interface Teller {
   stats(): readonly object[]
@@ -35,11 +36,12 @@ export async function auditFigures(
   ledger: Ledger
 ): Promise<void> {
   const all = () => services.flatMap((service) => (service?.stats() ?? []) as readonly Told[])
-  const lags = () => all().some(({ durable = [] }) => durable.some(isBehind))
+  const isAtWork = () =>
+    all().some(({ durable = [], inFlight }) => inFlight.current > 0 || durable.some(isBehind))
   all()
   await world.pass(() => false, 20_000)
   // Of events that nobody was promised, one may have been on its way to a process when that was lost.
-  for (let time = 0; time < LOOKS && lags(); time++) await world.pass(() => false, 20_000)
+  for (let time = 0; time < LOOKS && isAtWork(); time++) await world.pass(() => false, BETWEEN)
   for (const service of services) if (service !== undefined) auditService(service, ledger)
 }
 

@@ -1,7 +1,7 @@
 /**
  * Lives from seeds: `--seed=7` lives one and says what happened, `--lives=1000 --from=1` lives many, `--minutes=5` goes on
  * for so long, `--first` ends at the first
- * life that breaks a promise, `--kept` lives those that once broke a promise. A life that breaks one is made as small as possible.
+ * life that breaks a promise, `--kept` lives those that once broke a promise, and then, with `--minutes`, new ones. A life that breaks one is made as small as possible.
  */
 import { parseArgs } from 'node:util'
 import { openDatabase } from './database.ts'
@@ -22,8 +22,11 @@ const { values } = parseArgs({
 })
 
 const clock = performance.now.bind(performance)
-const began = clock()
-await openDatabase()
+/** Carriers that have no PostgreSQL beside them. */
+const WITHOUT: ReadonlySet<string> = new Set(['memory', 'sqlite'])
+// It takes seconds.
+if (values.kept || values.carriers?.split(',').every((carrier) => WITHOUT.has(carrier)) !== true)
+  await openDatabase()
 const world = World.enter()
 const { hunt, relive, replay } = await import('./hunt.ts')
 const wishes = {
@@ -31,21 +34,26 @@ const wishes = {
   worst: values.worst as never
 }
 const print = (line: string) => void process.stdout.write(`${line}\n`)
-const hunting = values.kept
-  ? relive(world, print)
-  : values.seed === undefined
-    ? hunt(world, {
-        ...wishes,
-        from: Number(values.from),
-        lives: values.minutes === undefined ? Number(values.lives) : Infinity,
-        isOver: () => values.minutes !== undefined && clock() - began > Number(values.minutes) * 60_000,
-        elapsed: () => clock() - began,
-        hashes: values.hashes,
-        isFirstEnough: values.first,
-        print
-      })
-    : replay(world, Number(values.seed), { ...wishes, print })
-hunting.then(
+
+async function run(): Promise<number> {
+  if (values.seed !== undefined) return replay(world, Number(values.seed), { ...wishes, print })
+  const broken = values.kept ? await relive(world, print) : 0
+  if (values.kept && values.minutes === undefined) return broken
+  const since = clock()
+  const found = await hunt(world, {
+    ...wishes,
+    from: Number(values.from),
+    lives: values.minutes === undefined ? Number(values.lives) : Infinity,
+    isOver: () => values.minutes !== undefined && clock() - since > Number(values.minutes) * 60_000,
+    elapsed: () => clock() - since,
+    hashes: values.hashes,
+    isFirstEnough: values.first,
+    print
+  })
+  return broken + found
+}
+
+run().then(
   (found) => process.exit(found === 0 ? 0 : 1),
   (error) => {
     print(error.stack)
