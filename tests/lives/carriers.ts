@@ -65,7 +65,7 @@ export const TRANSACTIONAL: ReadonlySet<CarrierName> = new Set(BESIDE)
 /** Carriers whose services and clients are in one process. */
 export const WITHIN: ReadonlySet<CarrierName> = new Set(['memory', ...BESIDE])
 
-/** What keeps the events of a life; `undefined`: nothing does. */
+/** The carrier or store that keeps the events of a life; `undefined`: none does. */
 export function storeOf({
   carrier,
   store

@@ -4,7 +4,7 @@
  */
 import { PGlite } from '@electric-sql/pglite'
 
-/** What a statement returns. */
+/** The answer to a statement. */
 export interface Result {
   readonly rows: Record<string, unknown>[]
 }

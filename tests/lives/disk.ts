@@ -9,7 +9,7 @@ export class Disk {
   readonly #database = runtimeDriver(':memory:')
   /** Counts the processes. */
   #processes = 0
-  /** What happens with the commit of the transaction that is open. */
+  /** To be done with the commit of the transaction that is open. */
   #committed: (() => void)[] = []
 
   /** The present process loses the file. */

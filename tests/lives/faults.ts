@@ -1,4 +1,4 @@
-/** What goes on beside calls: acts of operators, and faults of networks, servers and clocks. */
+/** All that goes on beside calls: acts of operators, and faults of networks, servers and clocks. */
 import type { Often } from './amounts.ts'
 import { ENGINES, REDRIVES, SOCKETS, storeOf } from './carriers.ts'
 import type { Config, Step } from './plan.ts'

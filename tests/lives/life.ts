@@ -43,7 +43,7 @@ export class Life {
   readonly #world: Surroundings
   readonly #plan: Plan
   readonly #carrier: Carrier
-  /** What keeps the events. */
+  /** The carrier or store that keeps the events. */
   readonly #store: CarrierName | undefined
   readonly #calls: Calls
   readonly #clients: (Client | undefined)[] = []

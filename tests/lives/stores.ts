@@ -53,7 +53,7 @@ function inDatabase(base: Carrier, server: PostgresServer): Carrier {
       await run(session)
       await session.query('commit')
     } finally {
-      // What was not committed is rolled back.
+      // Without a commit it is rolled back.
       session.release()
     }
   }
