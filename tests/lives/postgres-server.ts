@@ -20,26 +20,35 @@ interface Way {
   readonly sessions: Set<Session>
 }
 
-const TABLES = ['event', 'pattern', 'recent', 'hole', 'late', 'grp', 'process', 'batch', 'claim', 'pending']
-  .concat('letter', 'later')
-  .map((table) => `elysia_microservices.${table}`)
-
-let isMigrated = false
+/** The statements that empty the database; `undefined`: it has no tables yet. */
+let emptying: string | undefined
 
 /** Empties the database for the next life. */
 export async function emptyDatabase(): Promise<void> {
   const database = theDatabase()
-  if (!isMigrated) {
-    await migrateEvents({ totalCount: 0, ...clientOf(database) } as never)
-    await database.query('listen elysia_microservices_events')
-    isMigrated = true
-  }
+  emptying ??= await newTables(database)
   // A life may have ended in the middle of a transaction.
   await database.query('rollback')
-  await database.query(
-    `truncate ${TABLES} restart identity; alter sequence elysia_microservices.event_position restart;
-     update elysia_microservices.whole set horizon = 0, deleted = 0`
-  )
+  await database.query(emptying)
+}
+
+/** Creates the tables. @returns the statements that empty them */
+async function newTables(database: Database): Promise<string> {
+  await migrateEvents({ totalCount: 0, ...clientOf(database) } as never)
+  await database.query('listen elysia_microservices_events')
+  const namesIn = async (view: string, name: string) => {
+    const { rows } = await database.query(`select ${name} as name from ${view} where schemaname = $1::text`, [
+      'elysia_microservices'
+    ])
+    return rows.map((row) => `elysia_microservices.${row['name']}`)
+  }
+  const tables = (await namesIn('pg_tables', 'tablename')).filter((table) => !table.endsWith('.migrations'))
+  const sequences = await namesIn('pg_sequences', 'sequencename')
+  return [
+    `truncate ${tables}`,
+    ...sequences.map((sequence) => `alter sequence ${sequence} restart`),
+    'insert into elysia_microservices.whole default values'
+  ].join(';')
 }
 
 /** The database as a client and a pool of `pg`, without any way between. */
