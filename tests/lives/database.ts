@@ -14,8 +14,13 @@ export class Database {
   /** Is called with the channel of each notification. */
   notified: (channel: string) => void = () => {}
 
+  /** Runs a statement by the clock of the server, which does not jump with that of the world. */
+  steadily: <Done>(act: () => Done) => Done = (act) => act()
+
   private constructor(engine: PGlite) {
     this.#engine = engine
+    const run = engine.execProtocolRawSync.bind(engine)
+    engine.execProtocolRawSync = (message) => this.steadily(() => run(message))
     engine.onNotification((channel) => this.notified(channel))
   }
 

@@ -132,7 +132,8 @@ export class Life {
   async #rest(): Promise<void> {
     this.#task(() => this.#services.arrive())
     // An event of the future comes by the wall clock, which may have been set back.
-    const end = this.#world.now + PEACE + Math.max(0, this.ledger.latestDue - Date.now())
+    const waits = this.#store === 'postgres' ? 0 : Math.max(0, this.ledger.latestDue - Date.now())
+    const end = this.#world.now + PEACE + waits
     while (this.#world.now < end && !(await this.#world.pass(() => this.#isSettled(), 10_000)))
       if (this.#store !== undefined && REDRIVES.has(this.#store) && this.#isIdle)
         this.#task(() => this.#operators.redrive())
@@ -163,6 +164,7 @@ export class Life {
 
   /** Whether stored events may be handled twice: their store, or its process, was lost. */
   #mayRepeat(): boolean {
+    if (this.#services.hasFailed) return true
     if (this.#store === 'memory' || this.#store === 'mqtt') return false
     return this.#store === 'sqlite' ? this.#has('die') : this.#has(...LOSING_STORES)
   }

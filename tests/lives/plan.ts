@@ -181,6 +181,8 @@ export interface Plan {
 
 export interface Wishes {
   readonly carriers?: readonly CarrierName[] | undefined
+  /** Stores that may stand beside a carrier. Default: all. */
+  readonly stores?: readonly StoreName[] | undefined
   /** The worst that may happen. Default: chosen by the seed. */
   readonly worst?: Worst | undefined
   /** Latest step, in milliseconds. Default: chosen by the seed. */
@@ -191,14 +193,15 @@ export interface Wishes {
 export type Worst = 'calls' | 'acts' | 'losses'
 
 /** Makes the plan of a seed. */
-export function planOf(seed: number, { carriers = CARRIERS, worst, within }: Wishes = {}): Plan {
+export function planOf(seed: number, wishes: Wishes = {}): Plan {
+  const { carriers = CARRIERS, stores = BESIDE, worst, within } = wishes
   const random = new Random(seed)
   const carrier = random.of(carriers)
   const isSocket = SOCKETS.has(carrier)
   const isRSocket = RSOCKETS.has(carrier)
   const isLimited = isSocket && random.chance(0.5)
   const mayHaveStore = within === undefined && !WITHIN.has(carrier) && random.chance(0.2)
-  const beside = mayHaveStore ? random.of(BESIDE) : undefined
+  const beside = mayHaveStore ? random.of(stores) : undefined
   const store = storeOf({ carrier, store: beside })
   const hasFuture = within === undefined && FUTURES.has(store as CarrierName)
   const config: Config = {

@@ -187,6 +187,7 @@ export class PostgresServer {
   constructor(world: World, delay: number) {
     this.#world = world
     this.#delay = delay
+    this.#database.steadily = (act) => world.steadily(act)
     this.#database.notified = () => {
       for (const { sessions } of this.#ways.values())
         for (const session of sessions) if (session.isListening) session.notify()

@@ -14,6 +14,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     minutes: { type: 'string' },
     carriers: { type: 'string' },
+    stores: { type: 'string' },
     worst: { type: 'string' },
     kept: { type: 'boolean', default: false },
     first: { type: 'boolean', default: false },
@@ -22,15 +23,14 @@ const { values } = parseArgs({
 })
 
 const clock = performance.now.bind(performance)
-/** Carriers that have no PostgreSQL beside them. */
-const WITHOUT: ReadonlySet<string> = new Set(['memory', 'sqlite'])
 // It takes seconds.
-if (values.kept || values.carriers?.split(',').every((carrier) => WITHOUT.has(carrier)) !== true)
-  await openDatabase()
+const wanted = `${values.carriers ?? 'postgres'},${values.stores ?? 'postgres'}`
+if (wanted.includes('postgres')) await openDatabase()
 const world = World.enter()
 const { hunt, relive, replay } = await import('./hunt.ts')
 const wishes = {
   carriers: values.carriers?.split(',') as never,
+  stores: values.stores?.split(',') as never,
   worst: values.worst as never
 }
 const print = (line: string) => void process.stdout.write(`${line}\n`)

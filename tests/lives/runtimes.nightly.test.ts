@@ -12,7 +12,8 @@ const program = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 it('a life is the same on Bun and Node', async () => {
   // The oldest Node has no SQLite.
-  const options = ['--lives=100', '--hashes', `--carriers=${CARRIERS.filter((one) => one !== 'sqlite')}`]
+  const carriers = CARRIERS.filter((one) => one !== 'sqlite')
+  const options = ['--lives=100', '--hashes', `--carriers=${carriers}`, '--stores=postgres']
   const [bun, node] = await Promise.all([
     run(process.execPath, [program('run.ts'), ...options]),
     run(oldestNode(), [program('../dist/lives/run.js'), ...options])

@@ -296,6 +296,17 @@ export class World {
     after: (milliseconds, wake) => this.after(milliseconds, wake)
   }
 
+  /** Does something by a clock that does not jump. */
+  steadily<Done>(act: () => Done): Done {
+    const { hop } = this
+    this.hop = 0
+    try {
+      return act()
+    } finally {
+      this.hop = hop
+    }
+  }
+
   numberOf(timer: Timer): number {
     this.#numbers.set(++this.#numbered, timer)
     return this.#numbered
