@@ -16,7 +16,7 @@ import {
   Transport
 } from '@nestjs/microservices'
 import { Kafka, logLevel } from 'kafkajs'
-import { concat, firstValueFrom, from, NEVER, of, retry, Subject, takeUntil, timeout } from 'rxjs'
+import { concat, defer, firstValueFrom, from, NEVER, of, retry, Subject, takeUntil, timeout } from 'rxjs'
 import type { RunningEngine } from '../engines/engines.ts'
 import { ENGINES } from '../engines/engines.ts'
 import { type NestEnds, nestOnMqtt, nestOnNats, nestOnRabbitmq, nestOnRedis } from '../engines/nest-ends.ts'
@@ -102,6 +102,9 @@ export const NETWORKS: readonly Network[] = [
       const topics = [...PATTERNS, ...PATTERNS.map((one) => `${one}.reply`), ...EVENTS]
       // NestJS's ends fail at their first start where topics are missing.
       await admin.createTopics({ topics: topics.map((topic) => ({ topic })), waitForLeaders: true })
+      // A new broker makes the partitions of groups when it is asked for one, and kafkajs gives up before that.
+      const groups = Array.from({ length: 32 }, (_, n) => `asked-${n}`)
+      await firstValueFrom(defer(() => admin.describeGroups(groups)).pipe(retry({ delay: 100 })))
       await admin.disconnect()
       return engine
     },
