@@ -20,7 +20,7 @@ export class Database {
   private constructor(engine: PGlite) {
     this.#engine = engine
     const run = engine.execProtocolRawSync.bind(engine)
-    engine.execProtocolRawSync = (message) => this.steadily(() => run(message))
+    engine.execProtocolRawSync = (message) => this.steadily(() => withoutTimers(() => run(message)))
     engine.onNotification((channel) => this.notified(channel))
   }
 
@@ -33,6 +33,17 @@ export class Database {
     if (values !== undefined) return (await this.#engine.query(text, [...values])) as Result
     const results = await this.#engine.exec(text)
     return (results.at(-1) ?? { rows: [] }) as Result
+  }
+}
+
+/** PostgreSQL looks after deadlocks and statistics now and then, which one session does not need. */
+function withoutTimers<Done>(act: () => Done): Done {
+  const { setTimeout } = globalThis
+  globalThis.setTimeout = (() => undefined) as never
+  try {
+    return act()
+  } finally {
+    globalThis.setTimeout = setTimeout
   }
 }
 
