@@ -1,6 +1,7 @@
 /** The server of a store: runs the durable handlers of a service, and connects again after a loss. */
 import {
   backoffDelay,
+  type Clock,
   type Dispatcher,
   endedWithin,
   paused,
@@ -8,6 +9,7 @@ import {
   type ServerContext,
   type ServerTransport,
   type StopOptions,
+  systemClock,
   type TransportStats
 } from '@elysia-microservices/transport/kit'
 import type { CarrierListener } from '../carrier.ts'
@@ -27,18 +29,20 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
   readonly #parts: StoreParts<Connection>
   readonly #engine: StoreEngine<Connection>
   readonly #context: ServerContext
+  readonly #clock: Clock
   #durable: DurableServer<Connection> | undefined
   #connection: Connection | undefined
   /** Why there is no connection to a server, as text; `undefined` while there is one. */
   #lost: string | undefined
   #wanted = new Wanted()
 
-  constructor(parts: StoreParts<Connection>, context: ServerContext) {
+  constructor(parts: StoreParts<Connection>, context: ServerContext, clock: Clock = systemClock) {
     this.name = parts.name
     this.hasTransactions = parts.stores.transactions
     this.#parts = parts
     this.#engine = parts.engine(context)
     this.#context = context
+    this.#clock = clock
     if (parts.sharing !== undefined) this.sharing = parts.sharing
   }
 
@@ -169,7 +173,7 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     void this.#connection?.close().catch(() => {})
     await durable.leave()
     for (let attempt = 0; this.#durable === durable; attempt++) {
-      await paused(backoffDelay(AGAIN, attempt, Math.random()), signal)
+      await paused(backoffDelay(AGAIN, attempt, Math.random()), signal, this.#clock)
       if (this.#durable !== durable) return
       try {
         const connection = await this.#open(durable, signal)
