@@ -28,13 +28,8 @@ export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'
 export { DeadlineTimer } from './calls/deadline-timer.ts'
 export { drained, refuseCall } from './calls/drained.ts'
 export { INPUT_REFUSED, INPUT_WINDOW, InputStream } from './calls/input-stream.ts'
-export {
-  type CallSender,
-  type FailedAttempt,
-  MAX_WAITING,
-  OpenCalls,
-  type OpenCallsInit
-} from './calls/open-calls.ts'
+export { MAX_WAITING, OpenCalls } from './calls/open-calls.ts'
+export type { CallSender, FailedAttempt, OpenCallsInit } from './calls/open-calls-init.ts'
 export { safely } from './calls/outcome.ts'
 export {
   type CallHolder,
@@ -89,6 +84,7 @@ export {
 export { type DeliveredEvent, dateOf, deliveryOf } from './durable/delivery.ts'
 export { directedHeaders, GROUPS, GROUPS_HEADER, isForOthers } from './durable/directed.ts'
 export { Dispatchers, type DispatchSettings } from './durable/dispatchers.ts'
+export type { DurableEngine, HeldEvent } from './durable/durable-engine.ts'
 export { dueOf, hasTime, noFuture } from './durable/future.ts'
 export { durableGroup, storesNothing, waitingOptions } from './durable/group.ts'
 export {
@@ -119,7 +115,7 @@ export {
 } from './durable/schedule.ts'
 export { endSettled } from './durable/settling.ts'
 export type { StoreQuestion } from './durable/store-questions.ts'
-export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'
+export { DurableWorker } from './durable/worker.ts'
 export { callersTimeOver, canceledByCaller, serviceStopped } from './errors/ended.ts'
 export { declaredError, describe, errorOf, forOneMore, noteCall, unsendable } from './errors/index.ts'
 export {

@@ -2,7 +2,6 @@
  * The store of a Redis server inside the process: streams, their groups, and dead letters. Each method does at once what
  * the script or command of the same purpose does; `driver-cases.ts` compares them with real servers.
  */
-import type { Clock } from '@elysia-microservices/transport/kit'
 import type {
   Appended,
   Awaited,
@@ -24,16 +23,8 @@ import type {
 import { fieldsOf, headersToJson } from '../words/frames.ts'
 import { comparePositions, deadOf, patternIn, STREAMS, streamOf, timeOf, wakeOf } from '../words/keys.ts'
 import { awaitedIn, cancelIn, fireIn, pageOf, planIn } from './fake-future.ts'
-import {
-  type Group,
-  type Kept,
-  laterIn,
-  nothing,
-  refusal,
-  type Stream,
-  shownEntry,
-  standingOf
-} from './fake-kept.ts'
+import { FakeKeeping } from './fake-keeping.ts'
+import { type Group, laterIn, refusal, standingOf } from './fake-kept.ts'
 
 /** The methods of a store, which answer at once. */
 export type AtOnce<Store> = {
@@ -42,78 +33,13 @@ export type AtOnce<Store> = {
     : never
 }
 
-export class FakeStreams implements AtOnce<DriverStore> {
+export class FakeStreams extends FakeKeeping implements AtOnce<DriverStore> {
   /** Facts that an operator may change. */
   facts: ServerAbout = { version: '7.4.0', maxmemoryPolicy: 'noeviction', hasAppendOnlyFile: true }
   /** The server knows the commands that store events; it has forgotten them when it starts again. */
   isPrepared = false
   /** Replicas that confirm events. */
   replicas = 0
-  readonly #clock: Clock
-  readonly #publish: (channel: string, text: string) => number
-  #kept: Kept = nothing()
-
-  constructor(clock: Clock, publish: (channel: string, text: string) => number) {
-    this.#clock = clock
-    this.#publish = publish
-  }
-
-  // ── by hand ──────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Deletes a group, its stream, or all. */
-  destroy(stream?: string, group?: string): void {
-    if (stream === undefined) this.#kept = nothing()
-    else if (group === undefined) this.#kept.streams.delete(stream)
-    else this.#kept.streams.get(stream)?.groups.delete(group)
-  }
-
-  /** Remembers all that is kept. @returns a function with which the server has this again, as after a failover */
-  remember(): () => void {
-    const kept = structuredClone(this.#kept)
-    return () => {
-      this.#kept = kept
-    }
-  }
-
-  /** The entries of a stream, with their fields as an object. */
-  entries(stream: string): Readonly<Record<string, string>>[] {
-    return [...(this.#kept.streams.get(stream)?.entries ?? [])].map(shownEntry)
-  }
-
-  /** Deletes events of a stream, as a stranger may. */
-  shorten(stream: string, isOld: (position: string) => boolean): void {
-    const { entries, deleted } = this.#kept.streams.get(stream) ?? {}
-    for (const position of [...(entries?.keys() ?? [])].filter(isOld)) {
-      entries?.delete(position)
-      deleted?.push(position)
-    }
-  }
-
-  /** Stores an entry, as a stranger may. */
-  write(stream: string, fields: readonly string[]): void {
-    this.#add(this.#made(stream), fields)
-    this.#wake(stream)
-  }
-
-  undone(key: string, name: string, begin: string, behind: string, count: number): Undone[] {
-    const { entries, groups } = this.#there(key)
-    const {
-      pending = new Map(),
-      later = new Map(),
-      delivered = begin
-    }: Partial<Group> = groups.get(name) ?? {}
-    const shown = (place: string): Undone => {
-      const [taken, given] = [pending.get(place), later.get(place)]
-      const attempts = taken?.attempt ?? (given?.attempt ?? 1) - 1
-      return { place, fields: entries.get(place), attempts, isTaken: taken !== undefined, due: given?.due }
-    }
-    const fresh = [...entries.keys()].filter((place) => comparePositions(place, delivered) > 0)
-    return [...pending.keys(), ...later.keys(), ...fresh]
-      .filter((place) => comparePositions(place, behind) > 0)
-      .sort(comparePositions)
-      .slice(0, count)
-      .map(shown)
-  }
 
   // ── streams and groups ───────────────────────────────────────────────────────────────────────────────
 
@@ -122,64 +48,64 @@ export class FakeStreams implements AtOnce<DriverStore> {
   }
 
   time(): number {
-    return this.#clock.now()
+    return this.clock.now()
   }
 
   ensure(pattern: string, name: string): string {
     this.isPrepared = true
-    const { streams, names } = this.#kept
+    const { streams, names } = this.kept
     const isNew = !streams.has(streamOf(pattern))
     if (isNew || !names.has(pattern)) names.set(pattern, name)
-    this.#made(streamOf(pattern))
-    if (isNew) this.#publish(STREAMS, pattern)
+    this.made(streamOf(pattern))
+    if (isNew) this.publish(STREAMS, pattern)
     return names.get(pattern) as string
   }
 
   append({ pattern, events, known, settled, ...rest }: EntryBatch): Appended {
     if (!this.isPrepared) throw refusal('NOSCRIPT No matching script. Please use EVAL.')
     const key = streamOf(pattern)
-    const stream = this.#kept.streams.get(key)
+    const stream = this.kept.streams.get(key)
     if (stream === undefined) return { stored: undefined, copies: this.replicas }
-    const { ids } = this.#kept
+    const { ids } = this.kept
     const fresh: EntryContent[] = []
     const stored = known.map((id, n): Stored => {
       const remembered = ids.get(id)
-      if (remembered !== undefined && this.#clock.now() < remembered.until) return [remembered.position, 1]
+      if (remembered !== undefined && this.clock.now() < remembered.until) return [remembered.position, 1]
       const own = known.length < events.length ? events : [events[n] as EntryContent]
-      const [position = ''] = own.map((event) => this.#add(stream, fieldsOf(event)))
-      ids.set(id, { position, until: this.#clock.now() + rest.duplicateWindow })
+      const [position = ''] = own.map((event) => this.add(stream, fieldsOf(event)))
+      ids.set(id, { position, until: this.clock.now() + rest.duplicateWindow })
       fresh.push(...own)
       return [position, 0]
     })
     for (const id of settled) ids.delete(id)
     this.trim(key, rest.maxAge)
-    this.#wake(key)
+    this.wake(key)
     if (rest.ending !== '')
       for (const { packet, headers } of fresh) {
         const ends = headers === undefined ? '' : `,"metadata":${headersToJson(headers)}`
-        if (this.#publish(pattern, packet.slice(0, -1) + ends + rest.ending) === 0) break
+        if (this.publish(pattern, packet.slice(0, -1) + ends + rest.ending) === 0) break
       }
     return { stored, copies: this.replicas }
   }
 
   trim(stream: string, maxAge: number): void {
-    if (maxAge !== 0) this.shorten(stream, (position) => timeOf(position) < this.#clock.now() - maxAge)
+    if (maxAge !== 0) this.shorten(stream, (position) => timeOf(position) < this.clock.now() - maxAge)
   }
 
   patterns(): Record<string, string> {
-    return Object.fromEntries(this.#kept.names)
+    return Object.fromEntries(this.kept.names)
   }
 
   length(stream: string): number {
-    return this.#there(stream).entries.size
+    return this.there(stream).entries.size
   }
 
   last(stream: string): string {
-    return this.#there(stream).last
+    return this.there(stream).last
   }
 
   groups(stream: string): GroupAbout[] {
-    const { entries, groups } = this.#there(stream)
+    const { entries, groups } = this.there(stream)
     return [...groups].map(([name, { delivered, pending }]) => ({
       name,
       lag: [...entries.keys()].filter((position) => comparePositions(position, delivered) > 0).length,
@@ -188,59 +114,59 @@ export class FakeStreams implements AtOnce<DriverStore> {
   }
 
   missed(stream: string, group: string): number {
-    const { deleted, groups } = this.#there(stream)
+    const { deleted, groups } = this.there(stream)
     const { delivered = '' } = groups.get(group) ?? {}
     return deleted.filter((position) => comparePositions(position, delivered) > 0).length
   }
 
   idle(stream: string, group: string): number[] {
-    this.#there(stream)
-    return [...this.#group(stream, group).asked.values()].map((at) => this.#clock.now() - at)
+    this.there(stream)
+    return [...this.group(stream, group).asked.values()].map((at) => this.clock.now() - at)
   }
 
   join(stream: string, group: string, from: string): boolean {
-    const { groups } = this.#made(stream)
+    const { groups } = this.made(stream)
     if (groups.has(group)) return false
     groups.set(group, { delivered: from, pending: new Map(), asked: new Map(), later: new Map() })
     return true
   }
 
   handlers(): string[] {
-    return [...this.#kept.handlers.keys()]
+    return [...this.kept.handlers.keys()]
   }
 
   handler(field: string): string | null {
-    return this.#kept.handlers.get(field) ?? null
+    return this.kept.handlers.get(field) ?? null
   }
 
   keepHandler(field: string, record: string, isNew: boolean): boolean {
-    const { handlers } = this.#kept
+    const { handlers } = this.kept
     const wasThere = handlers.has(field)
     if (!isNew || !wasThere) handlers.set(field, record)
     return !wasThere
   }
 
   pause(group: string, isPaused: boolean): void {
-    if (isPaused) this.#kept.paused.add(group)
-    else this.#kept.paused.delete(group)
+    if (isPaused) this.kept.paused.add(group)
+    else this.kept.paused.delete(group)
   }
 
   // ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
   take(reader: Reader, room: number, isAll: boolean): Take {
     const { stream: key, group: name, process, ackWait, turn, isAgain } = reader
-    if (this.#kept.paused.has(name)) return { state: 'paused' }
-    const group = this.#group(key, name)
-    const now = this.#clock.now()
+    if (this.kept.paused.has(name)) return { state: 'paused' }
+    const group = this.group(key, name)
+    const now = this.clock.now()
     if (!isAgain) this.#fire(patternIn(key))
-    const holder = turn === undefined ? undefined : this.#holder(turn)
+    const holder = turn === undefined ? undefined : this.holder(turn)
     if (holder !== undefined && holder.process !== process)
       return { state: 'other', standing: { ...this.#standing(group, reader), more: holder.until - now } }
     const isNew = turn !== undefined && holder === undefined
-    if (isNew) this.#kept.waiting.delete(key)
-    if (turn !== undefined) this.#kept.turns.set(turn, { process, until: now + ackWait })
+    if (isNew) this.kept.waiting.delete(key)
+    if (turn !== undefined) this.kept.turns.set(turn, { process, until: now + ackWait })
     const entries: Taken[] = []
-    const { entries: all } = this.#there(key)
+    const { entries: all } = this.there(key)
     const claim = (place: string, attempt: number) => {
       const fields = all.get(place)
       if (fields === undefined) return void group.pending.delete(place)
@@ -263,31 +189,51 @@ export class FakeStreams implements AtOnce<DriverStore> {
     if (wanted > 0) {
       const fresh = this.#deliver(key, group, process, wanted)
       for (const [place, fields] of fresh) entries.push([place, fields, 1])
-      if (fresh.length < wanted) this.#kept.waiting.add(key)
+      if (fresh.length < wanted) this.kept.waiting.add(key)
     }
     return { state: 'ok', isNew, entries, refusal: '', standing: this.#standing(group, reader) }
   }
 
   takeNew({ stream, group, process }: Reader, room: number) {
-    const entries = this.#deliver(stream, this.#group(stream, group), process, room)
-    return { entries, isPaused: this.#kept.paused.has(group) }
+    const entries = this.#deliver(stream, this.group(stream, group), process, room)
+    return { entries, isPaused: this.kept.paused.has(group) }
+  }
+
+  undone(key: string, name: string, begin: string, behind: string, count: number): Undone[] {
+    const { entries, groups } = this.there(key)
+    const {
+      pending = new Map(),
+      later = new Map(),
+      delivered = begin
+    }: Partial<Group> = groups.get(name) ?? {}
+    const shown = (place: string): Undone => {
+      const [taken, given] = [pending.get(place), later.get(place)]
+      const attempts = taken?.attempt ?? (given?.attempt ?? 1) - 1
+      return { place, fields: entries.get(place), attempts, isTaken: taken !== undefined, due: given?.due }
+    }
+    const fresh = [...entries.keys()].filter((place) => comparePositions(place, delivered) > 0)
+    return [...pending.keys(), ...later.keys(), ...fresh]
+      .filter((place) => comparePositions(place, behind) > 0)
+      .sort(comparePositions)
+      .slice(0, count)
+      .map(shown)
   }
 
   keep({ stream, group, process, ackWait, turn }: Reader, places: readonly string[]): string[] {
-    const { pending } = this.#group(stream, group)
-    const now = this.#clock.now()
+    const { pending } = this.group(stream, group)
+    const now = this.clock.now()
     const lost = places.filter((place) => pending.get(place)?.process !== process)
     for (const place of places) {
       const one = pending.get(place)
       if (one?.process === process) one.at = now
     }
-    const holder = turn === undefined ? undefined : this.#holder(turn)
+    const holder = turn === undefined ? undefined : this.holder(turn)
     if (holder?.process === process) holder.until = now + ackWait
     return lost
   }
 
   acknowledge({ stream, group }: Reader, places: readonly string[], isRemoved: boolean): void {
-    const there = this.#kept.streams.get(stream)
+    const there = this.kept.streams.get(stream)
     for (const place of places) {
       there?.groups.get(group)?.pending.delete(place)
       if (isRemoved) there?.entries.delete(place)
@@ -295,33 +241,33 @@ export class FakeStreams implements AtOnce<DriverStore> {
   }
 
   giveBack({ stream, group: name, process }: Reader, events: readonly GivenBack[]): void {
-    this.#wake(stream)
-    const group = this.#group(stream, name)
+    this.wake(stream)
+    const group = this.group(stream, name)
     for (const { place, delay, attempt } of events) {
       if (group.pending.get(place)?.process !== process) continue
       group.pending.delete(place)
-      group.later.set(place, { due: this.#clock.now() + delay, attempt })
+      group.later.set(place, { due: this.clock.now() + delay, attempt })
     }
   }
 
   bury({ stream, group }: Reader, place: string, isOnlyHere: boolean, letter: readonly string[]): void {
-    const isThere = isOnlyHere || this.#group(stream, group).pending.has(place)
+    const isThere = isOnlyHere || this.group(stream, group).pending.has(place)
     if (!isThere) return
-    this.#add(this.#made(deadOf(group)), letter)
-    this.#kept.streams.get(stream)?.groups.get(group)?.pending.delete(place)
+    this.add(this.made(deadOf(group)), letter)
+    this.kept.streams.get(stream)?.groups.get(group)?.pending.delete(place)
   }
 
   leave({ stream, group, process, turn }: Reader): void {
-    if (turn !== undefined && this.#holder(turn)?.process === process) {
-      this.#kept.turns.delete(turn)
-      this.#publish(wakeOf(stream), '')
+    if (turn !== undefined && this.holder(turn)?.process === process) {
+      this.kept.turns.delete(turn)
+      this.publish(wakeOf(stream), '')
     }
-    const { pending, asked } = this.#group(stream, group)
+    const { pending, asked } = this.group(stream, group)
     if (![...pending.values()].some((one) => one.process === process)) asked.delete(process)
   }
 
   present(process: string, group: string, streams: readonly string[]): void {
-    for (const stream of streams) this.#group(stream, group).asked.set(process, this.#clock.now())
+    for (const stream of streams) this.group(stream, group).asked.set(process, this.clock.now())
   }
 
   // ── events that wait ─────────────────────────────────────────────────────────────────────────────────
@@ -329,35 +275,35 @@ export class FakeStreams implements AtOnce<DriverStore> {
   plan(batch: PlannedBatch): Appended {
     const { pattern, maxAge } = batch
     const stream = streamOf(pattern)
-    if (!this.#kept.streams.has(stream)) return { stored: undefined, copies: this.replicas }
-    const [first] = awaitedIn(this.#kept, pattern)
-    const stored = planIn(this.#kept, batch, this.#clock.now())
+    if (!this.kept.streams.has(stream)) return { stored: undefined, copies: this.replicas }
+    const [first] = awaitedIn(this.kept, pattern)
+    const stored = planIn(this.kept, batch, this.clock.now())
     const hasFired = this.#fire(pattern)
     this.trim(stream, maxAge)
-    if (hasFired || awaitedIn(this.#kept, pattern)[0]?.id !== first?.id) this.#wake(stream)
+    if (hasFired || awaitedIn(this.kept, pattern)[0]?.id !== first?.id) this.wake(stream)
     return { stored, copies: this.replicas }
   }
 
   cancel(pattern: string, id: string): boolean {
-    return cancelIn(this.#kept, pattern, id)
+    return cancelIn(this.kept, pattern, id)
   }
 
   hasten(pattern: string, id: string): boolean {
-    const event = this.#kept.future.get(pattern)?.get(id)
+    const event = this.kept.future.get(pattern)?.get(id)
     if (event === undefined) return false
-    event.due = this.#clock.now()
-    this.#wake(streamOf(pattern))
+    event.due = this.clock.now()
+    this.wake(streamOf(pattern))
     return true
   }
 
   awaited(pattern: string, behind: Awaited | undefined, count: number): Awaited[] {
-    return pageOf(awaitedIn(this.#kept, pattern), behind, count)
+    return pageOf(awaitedIn(this.kept, pattern), behind, count)
   }
 
   // ── dead letters ─────────────────────────────────────────────────────────────────────────────────────
 
   letters(group: string, from: string, count: number): Entry[] {
-    const all = [...(this.#kept.streams.get(deadOf(group))?.entries ?? [])]
+    const all = [...(this.kept.streams.get(deadOf(group))?.entries ?? [])]
     const isWanted = ([position]: Entry) =>
       from === '-' ||
       (from.startsWith('(') ? comparePositions(position, from.slice(1)) > 0 : position === from)
@@ -365,58 +311,25 @@ export class FakeStreams implements AtOnce<DriverStore> {
   }
 
   redrive(group: string, position: string, stream: string): boolean {
-    const dead = this.#kept.streams.get(deadOf(group))
+    const dead = this.kept.streams.get(deadOf(group))
     const fields = dead?.entries.get(position)
     if (fields === undefined) return false
-    this.#add(this.#made(stream), fields)
+    this.add(this.made(stream), fields)
     dead?.entries.delete(position)
-    this.#wake(stream)
+    this.wake(stream)
     return true
   }
 
   discard(group: string, position: string): boolean {
-    return this.#kept.streams.get(deadOf(group))?.entries.delete(position) === true
+    return this.kept.streams.get(deadOf(group))?.entries.delete(position) === true
   }
 
   // ── parts ────────────────────────────────────────────────────────────────────────────────────────────
 
-  #made(key: string): Stream {
-    const known = this.#kept.streams.get(key)
-    if (known !== undefined) return known
-    const made: Stream = { last: '0-0', deleted: [], entries: new Map(), groups: new Map() }
-    this.#kept.streams.set(key, made)
-    return made
-  }
-
-  #there(key: string): Stream {
-    const stream = this.#kept.streams.get(key)
-    if (stream === undefined) throw refusal('ERR no such key')
-    return stream
-  }
-
-  #group(key: string, name: string): Group {
-    const group = this.#kept.streams.get(key)?.groups.get(name)
-    if (group === undefined) throw refusal(`NOGROUP No such key '${key}' or consumer group '${name}'`)
-    return group
-  }
-
-  #holder(turn: string): { readonly process: string; until: number } | undefined {
-    const holder = this.#kept.turns.get(turn)
-    return holder !== undefined && this.#clock.now() < holder.until ? holder : undefined
-  }
-
-  #add(stream: Stream, fields: readonly string[]): string {
-    const [time = 0, number = 0] = stream.last.split('-').map(Number)
-    const now = this.#clock.now()
-    stream.last = now > time ? `${now}-0` : `${time}-${number + 1}`
-    stream.entries.set(stream.last, fields)
-    return stream.last
-  }
-
   #deliver(key: string, group: Group, process: string, room: number): Entry[] {
-    const now = this.#clock.now()
+    const now = this.clock.now()
     group.asked.set(process, now)
-    const fresh = [...this.#there(key).entries]
+    const fresh = [...this.there(key).entries]
       .filter(([position]) => comparePositions(position, group.delivered) > 0)
       .slice(0, room)
     for (const [place] of fresh) group.pending.set(place, { process, at: now, attempt: 1 })
@@ -425,16 +338,12 @@ export class FakeStreams implements AtOnce<DriverStore> {
   }
 
   #standing(group: Group, { stream, isAgain }: Reader): Standing {
-    const soonest = isAgain ? undefined : awaitedIn(this.#kept, patternIn(stream))[0]
-    return standingOf(group, soonest?.due, this.#clock.now())
+    const soonest = isAgain ? undefined : awaitedIn(this.kept, patternIn(stream))[0]
+    return standingOf(group, soonest?.due, this.clock.now())
   }
 
   #fire(pattern: string): boolean {
-    const add = (fields: readonly string[]) => this.#add(this.#there(streamOf(pattern)), fields)
-    return fireIn(this.#kept, pattern, this.#clock.now(), add)
-  }
-
-  #wake(stream: string): void {
-    if (this.#kept.waiting.delete(stream)) this.#publish(wakeOf(stream), '')
+    const add = (fields: readonly string[]) => this.add(this.there(streamOf(pattern)), fields)
+    return fireIn(this.kept, pattern, this.clock.now(), add)
   }
 }

@@ -1,5 +1,5 @@
 /** The hook that accepts or refuses a peer by its credentials. */
-import type { Peer } from '@elysia-microservices/transport/kit'
+import { type Peer, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import type { Credentials } from './composite-metadata.ts'
 
 /** The data for authenticating a peer, or one of its requests. */
@@ -52,4 +52,13 @@ export function verdictOf(said: unknown): Verdict {
   if (said === true || said instanceof Accepted) return said
   const { user } = Object(said) as { user?: unknown }
   return typeof user === 'string' && new Accepted(user)
+}
+
+/**
+ * Lets a request run that has its own credentials. Without a hook every request may.
+ * @throws {UnauthenticatedError} its credentials are refused
+ */
+export async function admit(judge: Judge | undefined, request: AuthenticationRequest): Promise<void> {
+  if (judge !== undefined && verdictOf(await judge(request)) === false)
+    throw new UnauthenticatedError('The credentials are not accepted')
 }

@@ -16,18 +16,17 @@ import {
   isStream,
   isThenable,
   type Logger,
-  openCodec,
   type Peer,
   ProtocolError,
   quietLog,
   reportEvent,
   SlotTable,
   shown,
-  type Timer,
-  UnauthenticatedError
+  type Timer
 } from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
-import { type Judge, verdictOf } from './authenticate.ts'
+import { admit, type Judge } from './authenticate.ts'
+import { answerCodec, codecOf } from './codecs.ts'
 import { sendEventRefusal, sendFailure, sendUnencodable, toWireError } from './failure-codes.ts'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
 import { dataOf, type Payload, sizeOf } from './payload.ts'
@@ -136,7 +135,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
     let codec: Codec
     let data: unknown
     try {
-      codec = metadata.dataMimeType === undefined ? this.#codec : this.#codecOf(metadata.dataMimeType)
+      codec = metadata.dataMimeType === undefined ? this.#codec : codecOf(this.#codec, metadata.dataMimeType)
       data = dataOf(payload, codec)
     } catch (error) {
       // The sender of an event may not hear of it, so the error is logged.
@@ -325,7 +324,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
     const { streamId } = frame
     const { acceptMimeTypes } = metadata
     const codec =
-      acceptMimeTypes.length === 0 ? requestCodec : this.#answerCodec(requestCodec, acceptMimeTypes)
+      acceptMimeTypes.length === 0 ? requestCodec : answerCodec(this.#codec, requestCodec, acceptMimeTypes)
     const announced = codec === requestCodec ? undefined : dataMimeTypeMetadata(codec.mimeType)
     const message = this.#message(data, metadata, 'request')
     let result: unknown
@@ -380,9 +379,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
   /** Calls the hook with the credentials of a message, then calls the handler. */
   async #authenticated(message: IncomingMessage, { credentials, route }: RequestMetadata): Promise<unknown> {
     const { authenticate, peer } = this.#init
-    const verdict = await authenticate?.({ credentials, route, peer })
-    if (authenticate !== undefined && verdictOf(verdict) === false)
-      throw new UnauthenticatedError('The credentials are not accepted')
+    await admit(authenticate, { credentials, route, peer })
     return message.kind === 'event' ? this.#dispatcher.event(message) : this.#dispatcher.request(message)
   }
 
@@ -401,26 +398,5 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
       sendUnencodable(this.wire, streamId, error, this.#init.logger, message)
       return false
     }
-  }
-
-  /** The codec of the answer: the codec of the request, unless the caller accepts only other types. */
-  #answerCodec(requestCodec: Codec, acceptMimeTypes: readonly string[]): Codec {
-    if (acceptMimeTypes.includes(requestCodec.mimeType)) return requestCodec
-    for (const accepted of acceptMimeTypes) {
-      const codec = this.#findCodec(accepted)
-      if (codec !== undefined) return codec
-    }
-    return requestCodec
-  }
-
-  /** @throws {ProtocolError} there is no codec for the MIME type */
-  #codecOf(mimeType: string): Codec {
-    const codec = this.#findCodec(mimeType)
-    if (codec === undefined) throw new ProtocolError(`There is no codec for data of type ${mimeType}`)
-    return codec
-  }
-
-  #findCodec(mimeType: string): Codec | undefined {
-    return mimeType === this.#codec.mimeType ? this.#codec : openCodec(mimeType)
   }
 }

@@ -16,7 +16,8 @@ import {
 } from '../errors/index.ts'
 import { Notices } from '../notices.ts'
 import { ManualTimer } from '../testing/manual-timer.ts'
-import { type CallSender, MAX_WAITING, OpenCalls, type OpenCallsInit } from './open-calls.ts'
+import { MAX_WAITING, OpenCalls } from './open-calls.ts'
+import type { CallSender, OpenCallsInit } from './open-calls-init.ts'
 import { type CallKind, type PendingCall, PendingRequest, PendingStream } from './pending-call.ts'
 import { DEFAULT_RETRY, RetryPolicy } from './retry-policy.ts'
 

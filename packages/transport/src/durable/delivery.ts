@@ -1,7 +1,7 @@
 /** Describes the delivery of a stored event to its handler. */
 import type { Delivery } from '../message.ts'
 import { ageOf } from './clock.ts'
-import type { HeldEvent } from './worker.ts'
+import type { HeldEvent } from './durable-engine.ts'
 
 /** The latest time that a `Date` can be. */
 const LATEST = 8.64e15

@@ -3,8 +3,9 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Discard, RetryLater } from '../errors/index.ts'
 import type { Clock } from './clock.ts'
+import type { HeldEvent } from './durable-engine.ts'
 import { durableSettings } from './options.ts'
-import { DurableWorker, type HeldEvent } from './worker.ts'
+import { DurableWorker } from './worker.ts'
 
 const QUIET = { error() {}, warn() {} }
 

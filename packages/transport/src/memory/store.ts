@@ -1,8 +1,8 @@
 /** The store of one `memory()`: events, groups and dead letters. */
 import type { Clock } from '../durable/clock.ts'
+import type { HeldEvent } from '../durable/durable-engine.ts'
 import type { DurableSettings, DurableStart } from '../durable/options.ts'
 import type { Published } from '../durable/published.ts'
-import type { HeldEvent } from '../durable/worker.ts'
 import { NotStoredError, OptionError } from '../errors/index.ts'
 import { routeMatches } from '../wildcards.ts'
 import { Later, type Waiting } from './later.ts'
