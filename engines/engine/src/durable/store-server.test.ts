@@ -196,6 +196,8 @@ describe('a service whose store', () => {
     const scene = new Scene()
     await scene.start()
     scene.last.listener.ended(undefined)
+    await scene.clock.advance(0)
+    assert.equal(scene.clock.waiting, 1, 'It waits before it connects again')
     await scene.server.stop()
     await scene.clock.advance(LONG)
     assert.equal(scene.opened.length, 1)

@@ -6,7 +6,7 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
 import { idOfAnswer, readNest, retained, withId } from './packets.ts'
-import { expiring } from './properties.ts'
+import { expiring, heardAt } from './properties.ts'
 import {
   ADDRESSING,
   answerAddress,
@@ -144,6 +144,7 @@ describe('addresses', () => {
       topic: 'devices/7/answers',
       correlation: 'AP8='
     })
+    assert.equal(replyAddress('a', '_elysia/everyone', undefined, ['#']), 'topic _elysia/everyone')
     fc.assert(
       fc.property(fc.oneof(text, topic), text, (responseTopic, correlation) => {
         fc.pre(responseTopic !== 'a/reply')
@@ -153,6 +154,28 @@ describe('addresses', () => {
         assert.ok(asker === undefined || matches('devices/+/answers', asker.topic))
       })
     )
+  })
+
+  it('of senders are read from messages at inboxes, and one that is no inbox leads nowhere', () => {
+    const heard = (correlation: string, responseTopic?: string) =>
+      heardAt('_elysia/i/abcdefghijkl', Buffer.from(''), {
+        retain: false,
+        properties: {
+          correlationData: Buffer.from(correlation),
+          ...(responseTopic !== undefined && { responseTopic })
+        }
+      })
+    const address = '_elysia/i/abcdefghijkl.7'
+    for (const [correlation, responseTopic, reply] of [
+      ['7', undefined, ''],
+      ['7 8', '_elysia/i/mnopqrstuvwx', '_elysia/i/mnopqrstuvwx.8'],
+      ['7 8', 'anywhere', '?'],
+      ['7', 'anywhere', '?']
+    ] as const)
+      assert.deepEqual(
+        [heard(correlation, responseTopic).address, heard(correlation, responseTopic).reply],
+        [address, reply]
+      )
   })
 
   it('of answers to NestJS and devices can hold any topic and correlation data', () => {

@@ -42,17 +42,19 @@ describe('the event store', () => {
   let store: Store<StoredMessage>
   let told: unknown[][]
 
+  const publisher = {
+    attach: (given: Store<StoredMessage>) => {
+      store = given
+    },
+    stored: (number: number) => told.push(['stored', number]),
+    refused: (number: number, error: Error, isForNow: boolean) =>
+      told.push(['refused', number, error.message, isForNow]),
+    restored: () => told.push(['restored'])
+  } as unknown as Publisher<StoredMessage>
+
   beforeEach(async () => {
     told = []
-    await EventStore.attach(connection, {
-      attach: (given: Store<StoredMessage>) => {
-        store = given
-      },
-      stored: (number: number) => told.push(['stored', number]),
-      refused: (number: number, error: Error, isForNow: boolean) =>
-        told.push(['refused', number, error.message, isForNow]),
-      restored: () => told.push(['restored'])
-    } as unknown as Publisher<StoredMessage>)
+    await EventStore.attach(connection, publisher)
   })
 
   function append(number: number): void {
@@ -103,6 +105,36 @@ describe('the event store', () => {
     assert.match(String(told[0]?.[2]), /the queue of a group is full/)
     assert.match(String(told[1]?.[2]), /it has closed the channel: .*ACCESS_REFUSED/)
     assert.deepEqual([told[0]?.[3], told[1]?.[3]], [true, true])
+  })
+
+  it('refuses nothing that was on its way over a channel that it has replaced: it is sent again', async () => {
+    const answers: ((error: unknown) => void)[] = []
+    const channelOf = () => ({
+      whenReturned: NOTHING,
+      publish: (_to: string, _key: string, _content: Buffer, _: unknown, answer: (error: unknown) => void) =>
+        void answers.push(answer)
+    })
+    const part = { channel: channelOf() }
+    const link = {
+      open: async (setUp: (channel: unknown) => Promise<unknown>) => {
+        await setUp(part.channel)
+        return part
+      }
+    }
+    await EventStore.attach(
+      { link, isConnected: true, tell: NOTHING } as unknown as RabbitConnection,
+      publisher
+    )
+    append(0)
+    part.channel = channelOf()
+    answers[0]?.(new Error('the channel was lost'))
+    assert.deepEqual(told, [])
+    append(1)
+    answers[1]?.(new Error('the queue is full'))
+    assert.deepEqual(
+      told.map(([what, number]) => [what, number]),
+      [['refused', 1]]
+    )
   })
 
   it('sends an event once to handlers that are not durable, however often it is stored', async () => {

@@ -283,7 +283,9 @@ describe('a durable handler', () => {
     await scene.publish('x', { [HEADER.unique]: 'same' })
     await scene.publish('x', { [HEADER.unique]: 'same' })
     assert.deepEqual(scene.data, ['x'])
-    assert.equal(scene.count(QUEUE), 0)
+    await scene.connections[0]?.link.close()
+    await settled(scene.server)
+    assert.equal(scene.count(QUEUE), 0, 'both are acknowledged')
   })
 
   it('runs no more events at a time than its concurrency, and leaves the others to other processes', async () => {
@@ -339,6 +341,19 @@ describe('a durable handler', () => {
     await scene.publish('x')
     assert.deepEqual(scene.data, ['x'])
     assert.equal(scene.server.queues.get(QUEUE)?.consumers.length, 1)
+  })
+
+  it('runs what was on its way when it was stopped: given back, it would count as an attempt', async () => {
+    const scene = newScene()
+    const consumer = await scene.join({ concurrency: 2 })
+    const content = Buffer.from(JSON.stringify({ pattern: 'p', data: 'late' }))
+    scene.server.publish(STORED, keyOf('p'), content, { headers: { [HEADER.unique]: 'late' } })
+    const stopping = consumer.stop()
+    await settled(scene.server)
+    await scene.advance(100)
+    await stopping
+    assert.deepEqual(scene.data, ['late'])
+    assert.equal(scene.count(QUEUE), 0)
   })
 
   it('stops when its running events have ended, and receives nothing meanwhile', async () => {

@@ -43,7 +43,7 @@ export class NestAnswers {
       heard = { calls: new Set(), subscribed: this.#driver.subscribe(channel), isIdle: false }
       this.#channels.set(channel, heard)
       heard.subscribed.catch(() => this.#channels.delete(channel))
-      this.#endSweeps ??= repeat(() => this.#sweep(), SWEEP)
+      this.#endSweeps ??= repeat(() => this.sweep(), SWEEP)
     }
     const head = headOf(reply)
     heard.calls.add(head)
@@ -63,7 +63,8 @@ export class NestAnswers {
     this.#endSweeps?.()
   }
 
-  #sweep(): void {
+  /** Ends the subscriptions that no call has needed since the last search. */
+  sweep(): void {
     const idle: string[] = []
     for (const [channel, heard] of this.#channels) {
       if (heard.isIdle && heard.calls.size === 0) idle.push(channel)

@@ -166,6 +166,29 @@ describe('a durable handler over Redis', () => {
     assert.deepEqual(over.server.streams.entries(deadOf('a')), [])
   })
 
+  it('redrives a dead letter to the handler with wildcards that had the event, under its own pattern', async () => {
+    let isBroken = true
+    const patterns: unknown[] = []
+    await over.serve(
+      'p.*',
+      ({ pattern }) => {
+        patterns.push(pattern)
+        if (isBroken) throw new Error('not now')
+      },
+      { retry: { attempts: 1 } }
+    )
+    await over.publish('p.a', [1])
+    await over.settle()
+    const { store } = await over.connect()
+    const letters = new RedisDeadLetters('g', async () => store)
+    const [letter] = over.server.streams.entries(deadOf('g'))
+    assert.deepEqual([letter?.['pattern'], letter?.['handler']], ['p.a', 'p.*'])
+    isBroken = false
+    assert.equal(await letters.redrive(letter?.['position'] as string), true)
+    await over.settle()
+    assert.deepEqual(patterns, ['p.a', 'p.a'])
+  })
+
   it('reads dead letters page by page, each once', async () => {
     const { store } = await over.connect()
     for (let n = 0; n < 250; n++)

@@ -5,6 +5,7 @@ import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { Appended, EntryBatch } from '../driver.ts'
+import { OverFake } from '../testing/over-fake.ts'
 import type { OutgoingEntry } from './event.ts'
 import { EventStore } from './event-store.ts'
 
@@ -145,6 +146,19 @@ const STEPS = fc.array(
   ),
   { maxLength: 60, size: 'max' }
 )
+
+it('an event is stored only when as many replicas have it as the options require', async () => {
+  const over = new OverFake()
+  const connection = await over.connect()
+  const events = new EventStore(connection, over.optionsOf({ replicas: 3 }).durable)
+  const store = (id: string) =>
+    events.store({ route: 'p', packet: '{}', headers: undefined, id, isOwnId: false, key: undefined })
+  over.server.streams.replicas = 1
+  await assert.rejects(store('a'), /is stored on the master and on 1 of 2 replicas/)
+  over.server.streams.replicas = 2
+  await store('b')
+  await over.close()
+})
 
 describe('events published over Redis', () => {
   it('that are stored together are told their positions, each its own', async () => {
