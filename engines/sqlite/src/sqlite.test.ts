@@ -162,6 +162,45 @@ describe('a durable handler over a file', () => {
     ])
   })
 
+  it('gives events back whose handlers have not ended when it stops, and counts their runs', async () => {
+    const store = sqlite(':memory:')
+    const client = clientOf(store)
+    const begun: unknown[] = []
+    const service = microservice({ transport: calls, store, name: 'test', logger, drain: 1 }).event(
+      'e',
+      ({ delivery }) => {
+        begun.push(delivery?.attempt)
+        return new Promise(() => {})
+      },
+      { durable: true }
+    )
+    await service.listen()
+    await client.publish('e', 1)
+    await until('It runs', () => begun.length === 1)
+    await service.stop()
+    await serve(store, ({ delivery }) => void begun.push(delivery?.attempt))
+    await until('It runs again', () => begun.length === 2)
+    assert.deepEqual(begun, [1, 2])
+  })
+
+  it('counts the run of an event that has waited for another one as it begins', async () => {
+    const store = sqlite(':memory:')
+    const client = clientOf(store)
+    const ends: (() => void)[] = []
+    const handler = () => new Promise<void>((resolve) => ends.push(resolve))
+    await serve(store, handler, { ordered: true })
+    for (const n of [1, 2]) await client.publish('e', n, { key: 'k' })
+    const attempts = async () =>
+      (await store.query('select attempt from pending order by position')).map(({ attempt }) => attempt)
+    await until('Both have come', async () => (await attempts()).length === 2)
+    assert.deepEqual(await attempts(), [1, 0])
+    ends[0]?.()
+    await until('The second runs', () => ends.length === 2)
+    await until('The first is done', async () => (await attempts()).length === 1)
+    assert.deepEqual(await attempts(), [1])
+    ends[1]?.()
+  })
+
   it('refuses patterns that no text of SQLite can be', async () => {
     await assert.rejects(clientOf(sqlite(':memory:')).publish('a\u0000b', 1), {
       name: 'OptionError',

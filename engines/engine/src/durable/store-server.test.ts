@@ -21,7 +21,7 @@ interface Opened extends StoreConnection {
 /** A store with one durable handler, which tells what happens to it. */
 class Scene {
   readonly opened: Opened[] = []
-  /** What has happened: what the handler's consumer was told, closed connections, and lines of the log. */
+  /** The events of its life: calls of the handler's consumer, closed connections, and lines of the log. */
   readonly happened: string[] = []
   readonly clock = new ManualClock()
   /** Happens while the consumer starts. */
@@ -97,7 +97,7 @@ class Scene {
 }
 
 const LOST = 'The SHOP server shop:1 is lost'
-/** Milliseconds within which a connection is made again. */
+/** Milliseconds within which a lost connection is restored. */
 const LONG = 60_000
 const ENDED = 'The connection to SHOP has ended'
 

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import type { Subject } from '@elysia-microservices/engine'
 import { newScenes, type Scene, type SceneOptions } from '../testing/scene.ts'
+import { HEADER } from '../words/headers.ts'
 import { EVERYONE } from '../words/names.ts'
+import { writeRecord } from '../words/record.ts'
 import { Departures } from './departures.ts'
 import { Code } from './errors.ts'
 
@@ -85,6 +87,20 @@ describe('a connection to Kafka', () => {
     other.publish(`${inbox}1`, 'answer')
     await scene.until(() => heard.length === 1)
     assert.deepEqual(heard, ['answer'])
+  })
+
+  it('leads a reply nowhere that is asked for anywhere else than at an inbox', async () => {
+    const { scene, connection } = await open()
+    const replies: string[] = []
+    connection.listen(EVERYONE, ({ reply }) => void replies.push(reply))
+    await connection.flush()
+    const inbox = connection.newInbox()
+    for (const reply of ['payments', `${inbox}1`]) {
+      const record = writeRecord(undefined, Buffer.from('1'), { [HEADER.reply]: reply })
+      scene.cluster.log(EVERYONE, 0).append({ records: [record], timestamp: scene.clock.now() })
+    }
+    await scene.until(() => replies.length === 2)
+    assert.deepEqual(replies, ['?', `${inbox}1`])
   })
 
   it('that is lost while it is opened is told by an error of this library', async () => {

@@ -190,6 +190,33 @@ const simulated = (...fates: readonly Fate[]) =>
     size: fc.constantFrom(10, 100_000)
   })
 
+it('an event that a broker knows already is stored, at the position that the broker tells', async () => {
+  const partitionResponses = [{ index: 0, errorCode: Code.duplicateSequence, baseOffset: 7n }]
+  const response = { responses: [{ name: 'p', partitionResponses }] }
+  const cluster = {
+    options: {},
+    topic: () => ({ name: 'p', id: 'id', leaders: [1] }),
+    askAny: async () => ({ producerId: 1n, producerEpoch: 0 }),
+    ask: async () => {
+      throw Object.assign(new Error('duplicate'), { response })
+    },
+    refresh: async () => {}
+  }
+  const told: unknown[] = []
+  const event = { address: 'p', key: undefined, bytes: Buffer.from(''), size: 1 } as unknown as StoredRecord
+  const store = new EventStore(
+    { isConnected: true, maxPayload: 100, cluster } as unknown as KafkaConnection,
+    {
+      sentEvent: () => event,
+      stored: (number: number, position: string) => told.push([number, position.replace(/-\d+$/, '')]),
+      refused: (number: number, error: Error) => told.push([number, error.message])
+    } as unknown as Publisher<StoredRecord>
+  )
+  store.append(event, 3)
+  for (let turns = 0; told.length === 0 && turns < 100; turns++) await new Promise(setImmediate)
+  assert.deepEqual(told, [[3, '0-7']])
+})
+
 describe('events that are published to Kafka', () => {
   it('go where createPartitioner says, and only those for which it fails are refused', async () => {
     let asked = 0

@@ -23,6 +23,22 @@ describe('a client over NATS', () => {
     return found
   }
 
+  it('counts among the events that wait for a group those that run', async () => {
+    let begun = 0
+    await over.serve(
+      'p',
+      () => {
+        begun++
+        return new Promise(() => {})
+      },
+      { concurrency: 1 }
+    )
+    const client = await over.open()
+    for (const n of [1, 2, 3]) await client.publish('p', n)
+    await over.until(() => begun === 1)
+    assert.equal(await client.lag('g'), 3)
+  })
+
   describe('that publishes', () => {
     it('creates the stream, and stores each id once, with key and headers', async () => {
       const client = await over.open()

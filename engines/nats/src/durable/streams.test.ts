@@ -65,6 +65,16 @@ describe('the streams of a NATS server', () => {
     assert.equal(configOf('p').max_age, 3 * HOUR * 1e6)
   })
 
+  it('without a limit are wider than any, and are not given one', async () => {
+    await (await open({ maxAge: HOUR })).ensure('p')
+    await (await open({ maxAge: false })).ensure('p')
+    assert.equal(configOf('p').max_age, 0)
+    await assert.rejects((await open({ maxAge: HOUR })).ensure('p'), {
+      name: 'OptionError',
+      message: /maxAge is Infinity, and 3600000 would be less/
+    })
+  })
+
   it('for many patterns get the subjects that they lack', async () => {
     add({ name: 'shared', subjects: ['a.*'] })
     const stream = { name: 'shared', subjects: ['a.b', 'c.>'] }

@@ -1,4 +1,4 @@
-/** What a Redis server inside the process keeps, and what tests do to it as operators and strangers may. */
+/** The streams of a Redis server inside the process, and the hands of operators and strangers, for tests. */
 import type { Clock } from '@elysia-microservices/transport/kit'
 import { wakeOf } from '../words/keys.ts'
 import { type Group, type Kept, nothing, refusal, type Stream, shownEntry } from './fake-kept.ts'

@@ -87,6 +87,17 @@ describe('a group', () => {
     assert.deepEqual(ids(given.take(group, 1, 10)), ['c'])
   })
 
+  it('has pauses that end as long after the clock is set back as they would have before', () => {
+    const given = new OpenLog()
+    const group = given.join('g')
+    given.publish(5_000, { id: 'a' })
+    const [event] = given.take(group, 1, 5_000)
+    given.settle(group, { kind: 'back', event: event as TakenEvent, pause: 1_000 }, 5_000)
+    given.log.transactions.run('process', () => given.groups.setBack(3_000))
+    assert.equal(group.due, 3_000)
+    assert.deepEqual([ids(given.take(group, 1, 2_999)), ids(given.take(group, 1, 3_000))], [[], ['a']])
+  })
+
   it('has its dead letters alone, gives one back from its first attempt on, and deletes one', () => {
     const given = new OpenLog()
     const group = given.join('g')

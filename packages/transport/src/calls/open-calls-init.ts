@@ -1,4 +1,4 @@
-/** What `OpenCalls` is given: who sends its calls, their limits, and who is told what becomes of them. */
+/** The parameters of OpenCalls: who sends its calls, their limits, and who is told of their ends. */
 import type { Notices } from '../notices.ts'
 import type { PendingCall, Recover } from './pending-call.ts'
 import type { RetryPolicy } from './retry-policy.ts'

@@ -1,4 +1,4 @@
-/** What a worker must know of its events, and the engine that carries out its decisions. */
+/** The events of a worker, and the engine that carries out its decisions. */
 
 /** The fields of a stored event that decide what happens to it. */
 export interface HeldEvent {
