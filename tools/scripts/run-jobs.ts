@@ -158,7 +158,13 @@ async function run(job: Job, place: () => string, again: (name: string) => strin
     console.log(withoutPassed(output).slice(-SHOWN))
     if (isLate || (job.hasTests && names.length === 0))
       console.log(
-        endInWords({ code, signal: child.signalCode, limit: isLate ? limit : undefined, stdout, stderr })
+        endInWords({
+          code,
+          signal: child.signalCode === null ? null : String(child.signalCode),
+          limit: isLate ? limit : undefined,
+          stdout,
+          stderr
+        })
       )
     console.log(`---- ${name} failed. Its whole output: ${file}. To repeat: ${again(name)}`)
   }
