@@ -315,10 +315,9 @@ const overNats = (runtime: Runtime): PlannedContest[] =>
 const once = (all: readonly Entrant[]): Entrant[] => all.map((entrant) => ({ ...entrant, runs: 1 }))
 
 function overRedis(runtime: Runtime): PlannedContest[] {
-  const stored = entrants('redis-streams', 'elysia-redis-durable')
   return [
     ...overEngine(runtime, OVER_REDIS, entrants('nest-redis', 'elysia-redis'), entrants('redis')),
-    ...storedOver(runtime, OVER_REDIS, isMain(runtime) ? stored : once(stored))
+    ...storedOver(runtime, OVER_REDIS, once(entrants('redis-streams', 'elysia-redis-durable')))
   ]
 }
 

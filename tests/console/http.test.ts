@@ -192,7 +192,7 @@ describe('consolePage()', () => {
   it('refuses invalid options', () => {
     const services = { a: connect({ transport: memory() }) }
     for (const [path, options] of [
-      ['options.services', undefined],
+      ['options', undefined],
       ['options.services', { services: {} }],
       ['options.services.a', { services: { a: {} } }],
       ['options.path', { services, path: 'console' }],

@@ -78,6 +78,8 @@ export class Ledger {
   /** How often each recurring event has come to each group, and one that has come twice. */
   readonly recurred = new Map<string, number>()
   recurredTwice: string | undefined
+  /** Whether a start has failed: its durable handlers may have begun, and what they run is given back. */
+  hasFailedStart = false
   /** Whether the wall clock has jumped. */
   hasHop = false
   /** Whether the store was lost, so that transactions fail. */

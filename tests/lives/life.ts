@@ -164,7 +164,7 @@ export class Life {
 
   /** Whether stored events may be handled twice: their store, or its process, was lost. */
   #mayRepeat(): boolean {
-    if (this.#services.hasFailed) return true
+    if (this.ledger.hasFailedStart) return true
     if (this.#store === 'memory' || this.#store === 'mqtt') return false
     return this.#store === 'sqlite' ? this.#has('die') : this.#has(...LOSING_STORES)
   }

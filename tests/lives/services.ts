@@ -8,8 +8,6 @@ import { wait } from './world.ts'
 export class Services {
   /** Whether one was away, so that events missed it. */
   hasGap = false
-  /** Whether a start has failed: its durable handlers may have begun, and what they run is given back. */
-  hasFailed = false
   /** Whether at some time no process of the service ran. */
   wasDeserted = false
   readonly #carrier: Carrier
@@ -139,7 +137,7 @@ export class Services {
         await service.listen()
         return service
       } catch {
-        this.hasFailed = true
+        this.#ledger.hasFailedStart = true
         await wait(500)
         // Its process has died meanwhile.
         if (deaths !== this.#deaths) service = newService()
