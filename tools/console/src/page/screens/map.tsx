@@ -23,7 +23,8 @@ function MapScreen(props: ScreenProps) {
     return () => clearTimeout(timer)
   }, [])
   // The map waits for the first data; otherwise it would be drawn twice, and jump.
-  const isKnown = isLate || (topics.traces !== undefined && history.size > 0)
+  const { traces, events } = topics
+  const isKnown = isLate || (traces !== undefined && events !== undefined && history.size > 0)
   return isKnown ? <Drawn {...props} /> : <main class="map" />
 }
 
