@@ -33,6 +33,11 @@ let at = 0
 let bodyEnd = 0
 let end = 0
 let depth = 0
+/**
+ * The values that lists and objects have promised and that were not read yet. Each takes a byte at least, so there are
+ * never more of them than bytes: lists within lists that each promise the rest of a message would take gigabytes.
+ */
+let owed = 0
 /** The chunk of text that is being read, and the position in it. */
 let chunk = ''
 let chunkAt = 0
@@ -58,6 +63,7 @@ function readMessage(bytes: Uint8Array, start: number, stop: number): unknown {
   buffer = bytes
   end = stop
   depth = 0
+  owed = 1
   chunk = ''
   chunkAt = 0
   at = start + HEAD
@@ -88,6 +94,7 @@ function readShapes(): void {
 }
 
 function readValue(): unknown {
+  owed--
   const type = buffer[at++] as number
   if (type >= OBJECT) return readObject(type & 31)
   if (type >= SHORT_LIST) return readList(type & 31)
@@ -145,10 +152,15 @@ function nextChunk(length: number): void {
   if (length > chunk.length || (chunk.length > CHUNK && chunk.length !== length)) throw damaged()
 }
 
-function readList(length: number): unknown[] {
-  // Each item takes a byte at least.
-  if (length > bodyEnd - at) throw damaged()
+/** Enters a list or an object of so many values. */
+function enter(length: number): void {
+  owed += length
+  if (owed > bodyEnd - at) throw damaged()
   if (++depth > MAX_DEPTH) throw tooDeep()
+}
+
+function readList(length: number): unknown[] {
+  enter(length)
   const list = new Array<unknown>(length)
   for (let index = 0; index < length; index++) list[index] = readValue()
   depth--
@@ -158,9 +170,7 @@ function readList(length: number): unknown[] {
 function readObject(id: number): object {
   if (id >= shapeCount) throw damaged()
   const shape = shapes[id] as LearnedShape
-  // Each value takes a byte at least.
-  if (shape.keys.length > bodyEnd - at) throw damaged()
-  if (++depth > MAX_DEPTH) throw tooDeep()
+  enter(shape.keys.length)
   const value = shape.make(readValue)
   depth--
   return value

@@ -7,7 +7,18 @@ import { ByteWriter } from '../../bytes/byte-writer.ts'
 import { ProtocolError } from '../../errors/index.ts'
 import type { Codec } from '../codec.ts'
 import { jsonCodec } from '../json.ts'
-import { CHUNK, HEAD, hashOf, MARK, OBJECT, SHORT_LIST, SHORT_TEXT, SMALL } from './format.ts'
+import {
+  CHUNK,
+  HEAD,
+  hashOf,
+  LIST,
+  MARK,
+  OBJECT,
+  SHAPE_HEAD,
+  SHORT_LIST,
+  SHORT_TEXT,
+  SMALL
+} from './format.ts'
 import { compileMaker, fill, templateOf } from './objects.ts'
 import { shapesCodec } from './shapes.ts'
 
@@ -243,6 +254,26 @@ describe('bytes that are no message of shapes', () => {
     const whole = message(list(1, SHORT_TEXT | 2), 'ab')
     for (let length = 1; length < whole.length; length++) refused(whole.subarray(0, length))
     refused(Buffer.concat([whole, Buffer.of(0)]))
+  })
+
+  it('are refused before they take memory, if lists or objects within others promise the same bytes again', () => {
+    const size = 100_000
+    const levels = 900
+    const keys = Array.from({ length: 10_000 }, (_, index) => index.toString(36)).join('\u0001')
+    const shape = Buffer.alloc(SHAPE_HEAD + keys.length)
+    shape.writeUInt32BE(hashOf(Buffer.from(keys), 0, keys.length))
+    shape.writeUInt16BE(keys.length, 4)
+    shape.write(keys, SHAPE_HEAD)
+    const lists = Buffer.alloc(size)
+    for (let at = 0; at < levels * 5; at += 5) {
+      lists[at] = LIST
+      lists.writeUInt32BE(size - at - 5, at + 1)
+    }
+    const objects = Buffer.alloc(size).fill(OBJECT, 0, levels)
+    const before = process.memoryUsage().rss
+    refused(Buffer.concat([Buffer.from([MARK, ...uint32(size)]), lists, Buffer.of(0)]))
+    refused(Buffer.concat([Buffer.from([MARK, ...uint32(size)]), objects, Buffer.of(1), shape]))
+    assert.ok(process.memoryUsage().rss - before < 200e6)
   })
 
   it('are refused if many texts share a long chunk, because a text that is kept would keep all of it', () => {
