@@ -123,7 +123,7 @@ export async function storeEvents(
 
 const STORE_ONE =
   '"elysia_microservices".store_event($1::text, $2::text, $3::text, $4::text, $5::text, null, $6::text::integer, true)'
-const STORE_ONE_UNLESS_HELD = `case when pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || $3::text, 0)) then ${STORE_ONE} else 'held' end`
+const STORE_ONE_UNLESS_HELD = `case when pg_try_advisory_xact_lock("elysia_microservices".lock_of($3::text)) then ${STORE_ONE} else 'held' end`
 
 /** Stores an event at once, as most transactions of users do. */
 async function storeOne(

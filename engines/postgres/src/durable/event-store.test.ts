@@ -31,6 +31,50 @@ it('a server that stops has not refused an event; what it refuses is told with w
   assert.deepEqual(told, ['lost', 'lost', 'lost', 'NotStoredError true', 'EventRefusedError false'])
 })
 
+it('events of a key that another publishes wait in their order, and no other event does', async () => {
+  const asked: string[] = []
+  const told: string[] = []
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const connection = {
+    isConnected: true,
+    tables: {
+      store: async (rows: readonly { id: string; key?: string }[], _window: number, waits: boolean) => {
+        asked.push(`${rows.map(({ id }) => id)}${waits ? ' waits' : ''}`)
+        if (waits) await ended
+        return rows.map(({ id, key }) => ({ position: id, isHeld: !waits && key === 'held' }))
+      }
+    }
+  } as unknown as PostgresConnection
+  const publisher = {
+    sentEvent: () => ({}),
+    held: (number: number) => told.push(`${number} held`),
+    stored: (number: number) => told.push(`${number}`)
+  } as unknown as Publisher<OutgoingRow>
+  const store = new EventStore(connection, publisher, 1_000)
+  const settled = async () => {
+    for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
+  }
+  const append = (number: number, key?: string) =>
+    store.append({ size: 1, row: { id: String(number), key } } as OutgoingRow, number)
+  append(1, 'held')
+  append(2)
+  await settled()
+  append(3, 'held')
+  append(4, 'free')
+  await settled()
+  assert.deepEqual(asked, ['1,2', '1 waits', '4'])
+  assert.deepEqual(told, ['2', '1 held', '3 held', '4'])
+  end()
+  await settled()
+  append(5, 'held')
+  await settled()
+  assert.deepEqual(asked.slice(3), ['3 waits', '5', '5 waits'])
+  assert.deepEqual(told.slice(4), ['1', '3', '5 held', '5'])
+})
+
 it('transactions leave two connections of a pool to the store, and a pool without a third one is refused', () => {
   const check = (max: number) =>
     new Transactions({ options: { max } } as unknown as DatabaseSql, 'elysia').check('p')

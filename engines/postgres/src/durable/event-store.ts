@@ -48,19 +48,18 @@ export class EventStore implements Store<OutgoingRow> {
 
   async #send(): Promise<void> {
     while (this.#waiting.length > 0 && this.isConnected) {
-      const isHeld = ({ event }: Numbered) => event.row.key !== undefined && this.#heldKeys.has(event.row.key)
       const batch = this.#next(this.#waiting)
-      this.#hold(batch.filter(isHeld))
-      this.#hold(
-        await this.#store(
-          batch.filter((one) => !isHeld(one)),
-          false
-        )
-      )
+      this.#hold(batch.filter((one) => this.#isHeld(one)))
+      const free = batch.filter((one) => !this.#isHeld(one))
+      this.#hold(await this.#store(free, false))
     }
     // The publisher appends all events again when the server is back.
     this.#waiting = []
     this.#isSending = false
+  }
+
+  #isHeld({ event }: Numbered): boolean {
+    return this.#heldKeys.has(event.row.key)
   }
 
   #hold(events: readonly Numbered[]): void {

@@ -11,6 +11,11 @@ begin
 end
 $$;
 
+-- The lock of a key, which a transaction that publishes the key has until it ends.
+create function "elysia_microservices".lock_of(key text) returns bigint language sql immutable as $$
+  select hashtextextended('elysia_microservices.event ' || key, 0)
+$$;
+
 -- Stores events in the caller's transaction, in their order. Transactions that publish the same key wait here for one
 -- another until they end, so that positions of one key are in the order of commits; who does not wait is told which events
 -- are not stored because of that.
@@ -25,13 +30,13 @@ begin
   if waits then
     -- The locks are taken in one order by all.
     perform pg_advisory_xact_lock(lock) from (
-      select distinct hashtextextended('elysia_microservices.event ' || key, 0) as lock
+      select distinct "elysia_microservices".lock_of(key) as lock
       from json_to_recordset(events) as e (key text) where key is not null order by 1
     ) as locks;
   else
     held := array(
       select key from (select distinct key from json_to_recordset(events) as e (key text) where key is not null offset 0) as k
-        where not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || key, 0)));
+        where not pg_try_advisory_xact_lock("elysia_microservices".lock_of(key)));
   end if;
   -- The transaction has its number before the first event has its position: see advance().
   perform pg_current_xact_id();
@@ -74,7 +79,7 @@ declare
   transaction xid8;
 begin
   if key is not null then
-    perform pg_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || key, 0));
+    perform pg_advisory_xact_lock("elysia_microservices".lock_of(key));
   end if;
   transaction := pg_current_xact_id();
   if not is_future then
@@ -128,7 +133,7 @@ begin
       where due <= clock_timestamp() and (key is null or key <> all (busy))
       order by due, pattern, id limit most for update skip locked);
     met := array(select key from (select distinct key from unnest(these) where key is not null offset 0) as keys
-      where not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || key, 0)));
+      where not pg_try_advisory_xact_lock("elysia_microservices".lock_of(key)));
     exit when met = '{}';
     busy := busy || met;
   end loop;
@@ -148,7 +153,7 @@ begin
   perform pg_current_xact_id();
   foreach one in array these loop
     if one.key is not null then
-      perform pg_advisory_xact_lock(hashtextextended('elysia_microservices.event ' || one.key, 0));
+      perform pg_advisory_xact_lock("elysia_microservices".lock_of(one.key));
     end if;
     delete from "elysia_microservices".later where pattern = one.pattern and id = one.id;
     at := nextval('"elysia_microservices".event_position');
