@@ -85,7 +85,12 @@ export function withParts(before: Comparison, now: Comparison, parts: readonly s
     ...before.environment,
     packages: { ...now.environment?.packages, ...before.environment.packages }
   }
-  return { ...before, environment, contests: [...kept, ...now.contests] }
+  const { startedAt, command, commit, environment: there } = now
+  const later = [
+    ...(before.later ?? []).filter(({ label }) => !parts.includes(label)),
+    ...parts.map((label) => ({ label, startedAt, command, commit, environment: there }))
+  ]
+  return { ...before, environment, later, contests: [...kept, ...now.contests] }
 }
 
 /** @returns the files; the one with the medians first */

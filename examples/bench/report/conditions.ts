@@ -4,16 +4,13 @@ import { suiteTarget } from '../suites/catalog.ts'
 import { describeLoad } from '../suites/describe.ts'
 import { taskOf } from '../task/task.ts'
 import { plural } from './figures.ts'
-import type { Comparison, Environment, TargetResult } from './schema.ts'
+import type { Comparison, Environment, Source, TargetResult } from './schema.ts'
 
 export function describeConditions(comparison: Comparison): string[] {
   const { environment, options, sources } = comparison
   if (sources.length > 0) {
     return [
-      ...sources.map(({ label, startedAt, commit, environment: of }) => {
-        const machine = of === null ? 'nothing was measured' : machineOf(of)
-        return `${label}: ${startedAt.slice(0, 16).replace('T', ' ')} · commit ${commit ?? 'unknown'} · ${machine}`
-      }),
+      ...sources.map(sourceInWords),
       'stored reports were not measured in turns: what differs between them may be the machine'
     ]
   }
@@ -26,11 +23,17 @@ export function describeConditions(comparison: Comparison): string[] {
     ...(environment === null
       ? ['nothing could be measured']
       : describeMachine(environment, packagesIn(comparison))),
+    ...(comparison.later ?? []).map(sourceInWords),
     isVaried
       ? 'measured in turns, as often and as long as the tables say'
       : `${plural(options.runs, 'run')} of ${options.duration} s after ${options.warmup} s of warm-up, in turns`,
     describeMethod(comparison)
   ]
+}
+
+function sourceInWords({ label, startedAt, commit, environment }: Source): string {
+  const machine = environment === null ? 'nothing was measured' : machineOf(environment)
+  return `${label}: ${startedAt.slice(0, 16).replace('T', ' ')} · commit ${commit ?? 'unknown'} · ${machine}`
 }
 
 /**

@@ -289,6 +289,9 @@ export const comparisonSchema = Type.Object(
     contests: Type.Array(contestResultSchema),
     types: Type.Optional(Type.Array(typeCheckingSchema, describe('what large services cost the compiler'))),
     sizes: Type.Optional(Type.Array(installationSchema, describe('what an installation of each peer is'))),
+    later: Type.Optional(
+      Type.Array(sourceSchema, describe('its parts that were measured again, by their titles'))
+    ),
     sources: Type.Array(sourceSchema, describe('the stored reports it was put together from; else empty'))
   },
   { $id: `${SCHEMA}/${VERSION}`, title: 'A comparison of the benchmark' }
