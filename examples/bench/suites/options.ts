@@ -140,8 +140,8 @@ export interface SuiteComparison {
   readonly out: string | undefined
 }
 
-/** Seconds after which a suite begins no measurement; one of its fifteen minutes is left for the end. */
-const WITHIN = 14 * 60
+/** Seconds after which a suite begins no measurement; one of its 22 minutes is left for the end. */
+const WITHIN = 21 * 60
 
 const comparisonFlags = {
   suite: choice(suiteNames, 'which suite'),
@@ -158,7 +158,7 @@ const comparisonFlags = {
   warmup: seconds(0, 3_600, 'how long to load a server before; default 0.7, of db 0.5 and 2.5, of scale 1'),
   tool: choice(tools, 'what loads over HTTP; default wrk where it is'),
   patience: seconds(1, 3_600, 'how long a measurement may take beyond what it should; default 30'),
-  within: minutes(0.1, 1_440, 'after so long nothing more is begun; default 14'),
+  within: minutes(0.1, 1_440, 'after so long nothing more is begun; default 21'),
   full: {
     ...toggle('writes the published report of the suite, and the tables made of it'),
     negatable: false

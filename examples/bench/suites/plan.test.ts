@@ -9,8 +9,8 @@ import { suites } from './catalog.ts'
 import { isSuite, readSuiteComparison, readSuiteOptions } from './options.ts'
 import { suitePlan } from './plan.ts'
 
-/** Seconds that a measurement takes besides warm-up and measuring: starting, checking, collecting garbage. */
-const OVERHEAD = 1.2
+/** Seconds that a measurement takes besides warm-up and measuring, measured: starting, checking, collecting garbage. */
+const OVERHEAD = 2.6
 
 function planOf(suite: SuiteName, ...flags: string[]): Plan {
   const options = readSuiteComparison([`--suite=${suite}`, ...flags])
@@ -30,7 +30,7 @@ const namesIn = (plan: Plan, contest: number): string[] =>
   plan.parts.flatMap(({ contests }) => contests)[contest]!.entrants.map(nameOfEntrant)
 
 describe('everything that is published', () => {
-  it('ends within 45 minutes, each part within its own time', () => {
+  it('ends within 52 minutes, each part within its own time', () => {
     const all = reportNames.map((name) => {
       const argv = [...REPORTS[name].flags, ...REPORTS[name].brief]
       const options = isSuite(argv) ? readSuiteComparison(argv) : undefined
@@ -44,7 +44,7 @@ describe('everything that is published', () => {
       return plan.within!
     })
     const minutes = all.reduce((sum, seconds) => sum + seconds, 0) / 60
-    assert.ok(minutes <= 45, `${minutes}`)
+    assert.ok(minutes <= 52, `${minutes}`)
   })
 })
 
@@ -53,11 +53,11 @@ describe('the plan of a suite', () => {
     // Without Fiber, which is only built when it is measured.
     const others = Object.keys(suites[suite].targets).filter((name) => name !== 'fiber')
 
-    it(`${suite}: ends within 15 minutes`, () => {
+    it(`${suite}: ends within 22 minutes`, () => {
       const plan = planOf(suite)
       const seconds = secondsIn(plan)
       assert.ok(
-        seconds < plan.within! && plan.within! + plan.patience < 15 * 60,
+        seconds < plan.within! && plan.within! + plan.patience < 22 * 60,
         `${Math.round(seconds / 60)} minutes`
       )
     })
