@@ -9,7 +9,7 @@ import { REPORTS, reportNames } from './publish/reports.ts'
 const flags = {
   only: choices(
     reportNames,
-    'which reports, each then as long as it needs; default all, in at most 52 minutes'
+    'which reports, each then as long as it needs; default all, in at most 56 minutes'
   ),
   help: helpFlag
 }

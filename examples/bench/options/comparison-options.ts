@@ -98,7 +98,7 @@ const flags = {
   within: minutes(0.1, 1_440, 'after so long nothing more is begun, and the rest is reported as missing'),
   full: {
     ...toggle(
-      'measures everything for the published report, in at most 35 minutes; --runs, --duration and --warmup shorten it'
+      'measures everything for the published report, in at most 39 minutes; --runs, --duration and --warmup shorten it'
     ),
     negatable: false
   },

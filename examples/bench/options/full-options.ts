@@ -8,7 +8,9 @@ export const FULL_PARTS = {
   nats: 'Over NATS',
   redis: 'Over Redis',
   rabbitmq: 'Over RabbitMQ',
-  mqtt: 'Over MQTT'
+  mqtt: 'Over MQTT',
+  payloads: 'Other payloads, other codecs',
+  clients: 'The same client asks both servers'
 } as const
 export const fullPartNames = Object.keys(FULL_PARTS) as (keyof typeof FULL_PARTS)[]
 

@@ -54,9 +54,9 @@ describe('the documentation', () => {
     assert.match(landing, /^## 2 to 10 times as many requests as NestJS, on Bun$/m)
     assert.match(
       landing,
-      /^7 to 10 times as many on one shared connection, about twice as many with a connection/m
+      /^4 to 10 times as many on one shared connection, about twice as many with a connection/m
     )
-    assert.deepEqual(span(Math.floor, ...contestsOf('shared', 'bun')), [7, 10])
+    assert.deepEqual(span(Math.floor, ...contestsOf('shared', 'bun')), [4, 10])
     assert.deepEqual(span(Math.round, ...contestsOf('per-client', 'bun')), [2, 2])
     assert.match(
       landing,

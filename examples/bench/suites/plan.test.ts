@@ -30,7 +30,7 @@ const namesIn = (plan: Plan, contest: number): string[] =>
   plan.parts.flatMap(({ contests }) => contests)[contest]!.entrants.map(nameOfEntrant)
 
 describe('everything that is published', () => {
-  it('ends within 52 minutes, each part within its own time', () => {
+  it('ends within 56 minutes, each part within its own time', () => {
     const all = reportNames.map((name) => {
       const argv = [...REPORTS[name].flags, ...REPORTS[name].brief]
       const options = isSuite(argv) ? readSuiteComparison(argv) : undefined
@@ -44,7 +44,7 @@ describe('everything that is published', () => {
       return plan.within!
     })
     const minutes = all.reduce((sum, seconds) => sum + seconds, 0) / 60
-    assert.ok(minutes <= 52, `${minutes}`)
+    assert.ok(minutes <= 56, `${minutes}`)
   })
 })
 
