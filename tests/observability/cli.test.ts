@@ -178,10 +178,9 @@ describe('elysia-microservices', () => {
       (await shell(`elysia-microservices health tcp://127.0.0.1:${nest.port} --protocol=nest`)).out,
       'connected\n'
     )
-    assert.match(
-      (await shell(`elysia-microservices describe ${url()}`)).out,
-      /^message +declares .* FULL LATE +5000 ms, idempotent$/m
-    )
+    const { out } = await shell(`elysia-microservices describe ${url()}`)
+    assert.match(out, /^message +declares .* FULL LATE +5000 ms, idempotent$/m)
+    assert.match(out, /^message +ticks +- +stream +- +-$/m)
     const lying = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message(
       'elysia-microservices.describe',
       () => ({

@@ -66,6 +66,7 @@ describe('service.describe()', () => {
         'CLOSED TODAY': {},
         'CLOSED-TODAY': {}
       },
+      streams: { data: false },
       hooks: [{ type: 'beforeHandle', name: 'authenticated' }]
     })
     assert.deepEqual(any?.patterns, [{ kind: 'wildcard', pattern: 'orders.*' }])
@@ -76,7 +77,7 @@ describe('service.describe()', () => {
       { kind: 'exact', pattern: '7' }
     ])
     assert.deepEqual(invoice?.patterns, [{ kind: 'regexp', pattern: '/^invoice-\\d+$/' }])
-    assert.deepEqual(numbers?.data, { type: 'number' })
+    assert.deepEqual([numbers?.data, numbers?.streams], [{ type: 'number' }, { data: true }])
     assert.equal(placed?.kind, 'event')
     const { properties } = odd!.data as { properties: Record<string, unknown> }
     assert.deepEqual(properties['big'], {})

@@ -61,7 +61,7 @@ const ASKED = [
   [
     '{ /* of a message */',
     ' data',
-    'afterHandle afterResponse beforeHandle error headers idempotent passes response timeout'
+    'afterHandle afterResponse beforeHandle error headers idempotent passes response streams timeout'
   ],
   ['{ /* of an event */', ' durable', 'afterHandle afterResponse beforeHandle data error headers timeout'],
   ['durable: { retry: { ', '} }', 'attempts factor maxDelay minDelay'],

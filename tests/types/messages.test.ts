@@ -178,6 +178,7 @@ const MISTAKES = [
     "'string' is not assignable to type 'number | false | undefined'"
   ],
   ["empty.event('x', () => 1, { idempotent: true })", 'idempotent:', 'Nobody waits for an event'],
+  ["empty.message('x', () => 1, { streams: { answr: true } })", 'answr', "Did you mean to write 'answer'?"],
   [
     'connect<typeof service>({ retries: 3 })',
     'retries',

@@ -19,7 +19,8 @@ export type {
   HandlerDescription,
   PartFigures,
   PatternDescription,
-  ServiceDescription
+  ServiceDescription,
+  StreamsDescription
 } from './description/description.ts'
 export type { JsonSchema } from './description/json-schema.ts'
 export type { AnyTransportStats } from './short-form.ts'

@@ -60,12 +60,12 @@ async function describe(client: UntypedStoringClient, args: Arguments, output: O
     return `${transport} ${address.path ?? `${address.host}:${address.port}`}`
   })
   const haveTerms = handlers.some((handler) => termsText(handler) !== '-')
-  const rows = handlers.flatMap(({ kind, patterns, data, response, errors, ...rest }) =>
+  const rows = handlers.flatMap(({ kind, patterns, data, response, streams, errors, ...rest }) =>
     patterns.map(({ pattern }) => [
       kind,
       pattern,
-      schemaText(data),
-      schemaText(response),
+      partText(data, Object(streams).data),
+      partText(response, Object(streams).answer),
       cut(Object.keys(Object(errors)).join(' ')) || '-',
       ...(haveTerms ? [termsText(rest)] : [])
     ])
@@ -97,8 +97,10 @@ function termsText({ timeout, idempotent }: Pick<HandlerDescription, 'timeout' |
   return terms.filter((term) => term !== false).join(', ') || '-'
 }
 
-function schemaText(schema: unknown): string {
-  return schema === undefined ? '-' : cut(JSON.stringify(schema))
+/** The schema of data or of an answer; of a stream, the schema of its values. */
+function partText(schema: unknown, isStream: unknown): string {
+  const text = schema === undefined ? undefined : cut(JSON.stringify(schema))
+  return isStream === true ? `stream${text === undefined ? '' : ` of ${text}`}` : (text ?? '-')
 }
 
 function cut(text: string): string {

@@ -91,12 +91,40 @@ describe('a description as a contract', () => {
       ),
       data: schema,
       headers: schema,
-      response: schema
+      response: schema,
+      streams: fc.anything()
     })
     await fc.assert(
       fc.asyncProperty(fc.string(), fc.array(handler, { maxLength: 4 }), async (name, handlers) => {
         await parsed(contractOf({ name, handlers: handlers as never }).text)
       })
+    )
+  })
+
+  it('has streams where the description says so, and leaves open what it does not say', () => {
+    const one = (pattern: string, rest: object) => ({
+      kind: 'message' as const,
+      patterns: [{ kind: 'exact' as const, pattern }],
+      hooks: [],
+      ...rest
+    })
+    const number = { type: 'number' }
+    const handlers = [
+      one('open', { data: number, response: number }),
+      one('value', { data: number, response: number, streams: { data: false, answer: false } }),
+      one('stream', { data: number, response: number, streams: { data: true, answer: true } }),
+      one('bare', { streams: { data: true, answer: true } }),
+      one('wrong', { response: number, streams: { answer: 'yes' } })
+    ]
+    assert.equal(
+      contractOf({ name: 'a', handlers: handlers as never }).text,
+      `export interface A {
+  "open": (data: number) => number | AsyncIterable<number>
+  "value": (data: number) => number
+  "stream": (data: AsyncIterable<number>) => AsyncIterable<number>
+  "bare": (data: AsyncIterable<unknown>) => AsyncIterable<unknown>
+  "wrong": (data?: unknown) => number | AsyncIterable<number>
+}`
     )
   })
 

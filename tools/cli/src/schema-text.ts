@@ -148,13 +148,13 @@ export interface Contract {
 export function contractOf({ name, handlers }: Pick<Described, 'name' | 'handlers'>): Contract {
   const entries = { exact: new Map<string, string[]>(), wildcard: new Map<string, string[]>() }
   const left: string[] = []
-  for (const { kind, patterns, data, headers, response } of handlers)
+  for (const { kind, patterns, data, headers, response, streams } of handlers)
     for (const { kind: form, pattern } of patterns) {
       const key = form === 'exact' || form === 'wildcard' ? keyOf(form, pattern) : undefined
       if (key === undefined) left.push(pattern)
       else {
         const all = entries[form as 'exact' | 'wildcard']
-        all.set(key, [...(all.get(key) ?? []), typeOf(kind, { data, headers, response })])
+        all.set(key, [...(all.get(key) ?? []), typeOf(kind, { data, headers, response, streams })])
       }
     }
   const bodies = Object.values(entries).map((all) => {
@@ -185,20 +185,27 @@ interface Schemas {
   readonly data: unknown
   readonly headers: unknown
   readonly response: unknown
+  readonly streams: unknown
 }
 
-function typeOf(kind: 'message' | 'event', { data, headers, response }: Schemas): string {
-  const taken = typeText(data)
+function typeOf(kind: 'message' | 'event', { data, headers, response, streams }: Schemas): string {
+  const isStream = Object(streams) as { readonly data?: unknown; readonly answer?: unknown }
+  const taken = isStream.data === true ? `AsyncIterable<${typeText(data)}>` : typeText(data)
   if (kind === 'event')
     return `{ readonly '~event': ${taken}${headers === undefined ? '' : `; readonly '~headers': ${typeText(headers)}`} }`
-  const isOptional = data === undefined || taken.split(' | ').includes('undefined')
+  const isOptional =
+    (data === undefined && isStream.data !== true) || taken.split(' | ').includes('undefined')
   const parameters =
     headers === undefined
       ? `data${isOptional ? '?' : ''}: ${taken}`
       : `data: ${taken}, headers: ${typeText(headers)}`
-  const value = typeText(response)
-  // The description does not say whether the handler answers with a stream, so the type allows both.
-  return `(${parameters}) => ${value === 'unknown' ? 'unknown' : `${inBrackets(value)} | AsyncIterable<${value}>`}`
+  return `(${parameters}) => ${answerText(typeText(response), isStream.answer)}`
+}
+
+/** @param isStream not a boolean if the description does not say it: then the type allows both */
+function answerText(value: string, isStream: unknown): string {
+  if (isStream === true) return `AsyncIterable<${value}>`
+  return isStream === false || value === 'unknown' ? value : `${inBrackets(value)} | AsyncIterable<${value}>`
 }
 
 /** The key of a pattern; `undefined` for a pattern that matches all names. */

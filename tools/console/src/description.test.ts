@@ -46,6 +46,7 @@ describe('readDescription', () => {
           errors: { FULL: { status: 409 } },
           timeout: 500,
           idempotent: true,
+          streams: { data: false, answer: true },
           hooks: [{ type: 'beforeHandle', name: 'check' }]
         })
       ],
@@ -74,6 +75,7 @@ describe('readDescription', () => {
           errors: { FULL: { status: 409 } },
           timeout: 500,
           idempotent: true,
+          answersStream: true,
           hooks: ['beforeHandle check']
         }
       ],

@@ -127,7 +127,8 @@ function readHandlers(
       errors,
       hooks,
       timeout,
-      idempotent
+      idempotent,
+      streams
     } = fieldsOf(handler)
     if ((kind !== 'message' && kind !== 'event') || !Array.isArray(given)) {
       wrong++
@@ -140,6 +141,8 @@ function readHandlers(
       ...optional('errors', schemaOf(errors)),
       ...optional('timeout', typeof timeout === 'number' ? timeout : undefined),
       ...optional('idempotent', idempotent === true || undefined),
+      ...optional('takesStream', fieldsOf(streams)['data'] === true || undefined),
+      ...optional('answersStream', fieldsOf(streams)['answer'] === true || undefined),
       hooks: firstOf(hooks, MAX_HOOKS).map(hookText)
     }
     for (const each of given.slice(0, most - patterns.length)) {

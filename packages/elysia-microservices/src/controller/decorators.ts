@@ -4,6 +4,7 @@
  */
 import 'reflect-metadata'
 import { type DurableOptions, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
+import type { Streams } from '../hooks/streams.ts'
 import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { Given, Pipe } from './enhancer.ts'
 import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
@@ -22,6 +23,8 @@ export interface MessageExtras extends HandlerExtras {
   readonly errors?: ErrorDeclarations | undefined
   /** See the option `passes` of `service.message`. */
   readonly passes?: readonly string[] | undefined
+  /** See the option `streams` of `service.message`. */
+  readonly streams?: Streams | undefined
 }
 
 /** Makes the method answer requests of a pattern, or of several patterns. */

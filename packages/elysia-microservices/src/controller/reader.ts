@@ -66,6 +66,7 @@ export function readController(type: AnyClass): HandlerMethod[] {
       durable: durableOf(kind, method, where),
       terms: termsOf(
         kind === HANDLER_TYPE.event ? 'event' : 'message',
+        method,
         Object(Reflect.getMetadata(METADATA.extras, method)),
         `the options of ${where}`
       ),

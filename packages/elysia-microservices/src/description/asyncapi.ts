@@ -24,7 +24,8 @@ interface Describable {
 
 /**
  * The AsyncAPI document of a service, or of the description that a service has sent. Each pattern is a channel, and
- * each handler is an operation with the action `receive`; a request has a reply. AsyncAPI addresses are texts, so
+ * each handler is an operation with the action `receive`; a request has a reply, and `x-streams` says which parts are
+ * streams. AsyncAPI addresses are texts, so
  * channels of RegExps and object patterns have no address, and their title is the pattern.
  */
 export function asyncApi(service: Describable | ServiceDescription): AsyncApiDocument {
@@ -118,7 +119,7 @@ function errorMessages(errors: HandlerDescription['errors'] = {}): Record<string
   )
 }
 
-function operationOf({ kind, errors }: HandlerDescription, id: string) {
+function operationOf({ kind, errors, streams }: HandlerDescription, id: string) {
   const channel = `#/channels/${id}`
   const messages = (...names: string[]) => names.map((name) => ({ $ref: `${channel}/messages/${name}` }))
   return {
@@ -130,7 +131,9 @@ function operationOf({ kind, errors }: HandlerDescription, id: string) {
         channel: { $ref: channel },
         messages: messages('answer', ...Object.keys(errorMessages(errors)))
       }
-    })
+    }),
+    // AsyncAPI has no word for a stream that belongs to one request.
+    ...(streams && { 'x-streams': streams })
   }
 }
 

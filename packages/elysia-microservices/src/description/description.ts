@@ -9,10 +9,11 @@ import type {
 import type { DurableSettings } from '@elysia-microservices/transport/kit'
 import type { Hook, HookType } from '../hooks/hook.ts'
 import type { KnownErrors } from '../hooks/known-errors.ts'
+import { withSchema } from '../hooks/streams.ts'
 import type { HandlerTerms } from '../hooks/terms.ts'
 import { type HandlerPattern, parsePattern } from '../router/handler-pattern.ts'
 import { sourcesOf } from '../schema/all-of.ts'
-import { combined, type MessageSchema } from '../schema/message-schema.ts'
+import { combined, type MessageSchema, takesStream } from '../schema/message-schema.ts'
 import { type JsonSchema, jsonSchemaOf, jsonSchemaOfAll } from './json-schema.ts'
 
 /** The description of a service, which can be written as JSON. */
@@ -69,6 +70,8 @@ export interface HandlerDescription {
    * with its service.
    */
   readonly errors?: Readonly<Record<string, ErrorDescription>>
+  /** Whether data and answer are streams; missing for events, and if nothing is known. */
+  readonly streams?: StreamsDescription
   /** The settings of a durable handler; missing if the handler is not durable. */
   readonly durable?: DurableSettings
   /** Milliseconds that the handler may take; missing if it has no limit of its own. */
@@ -77,6 +80,20 @@ export interface HandlerDescription {
   readonly idempotent?: true
   /** Names of the functions that run before and after the handler; functions without a name are left out. */
   readonly hooks: readonly { readonly type: HookType; readonly name: string }[]
+}
+
+/** Which parts of a request are streams, as far as that is known before the handler runs. */
+export interface StreamsDescription {
+  /**
+   * Whether callers send a stream as the data; then the schema of the data is that of its values. Missing: the handler
+   * has neither a schema nor the option `streams`.
+   */
+  readonly data?: boolean
+  /**
+   * Whether the answer is a stream. Missing: the handler is no generator function, and its option `streams` does not say
+   * it, so each result decides.
+   */
+  readonly answer?: boolean
 }
 
 /** The description of a declared error. */
@@ -123,6 +140,8 @@ export function describeHandler(
 ): HandlerDescription {
   const schema = combined(given)
   const { data, headers, response } = schema
+  const { streams, ...others } = terms
+  const known = kind === 'message' ? withSchema(streams, takesStream(schema)) : undefined
   return {
     kind,
     patterns: patterns.map((pattern) => {
@@ -134,7 +153,8 @@ export function describeHandler(
     ...(response && { response: jsonSchemaOfAll(sourcesOf(response), 'output') }),
     ...(kind === 'message' && errorsOf(schema, registered)),
     ...(durable && { durable }),
-    ...terms,
+    ...others,
+    ...(known && { streams: known }),
     hooks: hooks.flatMap(({ type, run: { name } }) => (name === '' ? [] : [{ type, name }]))
   }
 }

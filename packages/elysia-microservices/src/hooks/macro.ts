@@ -22,10 +22,10 @@ export type Macros = ReadonlyMap<string, Macro>
 const SCHEMAS: ReadonlySet<string> = new Set(['data', 'headers', 'response', 'errors', 'passes'])
 
 /** Options that are neither hooks nor schemas. */
-const OTHERS: ReadonlySet<string> = new Set(['as', 'schema', 'durable', 'timeout', 'idempotent'])
+const OTHERS: ReadonlySet<string> = new Set(['as', 'schema', 'durable', 'timeout', 'idempotent', 'streams'])
 
 /** Options of a single handler, which a guard cannot have. */
-const OF_HANDLERS: ReadonlySet<string> = new Set(['durable', 'timeout', 'idempotent'])
+const OF_HANDLERS: ReadonlySet<string> = new Set(['durable', 'timeout', 'idempotent', 'streams'])
 
 /** How deep macros may use each other. A macro that uses itself with another value each time has no end. */
 const DEEPEST = 16

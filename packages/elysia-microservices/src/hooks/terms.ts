@@ -1,5 +1,6 @@
-/** The options `timeout` and `idempotent` of a handler, which are about its work as a whole. */
+/** The options `timeout`, `idempotent` and `streams` of a handler, which are about its work as a whole. */
 import { milliseconds, mustBeBoolean, OptionError } from '@elysia-microservices/transport/kit'
+import { type KnownStreams, streamsOf } from './streams.ts'
 
 /** The checked options. */
 export interface HandlerTerms {
@@ -7,6 +8,8 @@ export interface HandlerTerms {
   readonly timeout?: number
   /** Says that running the handler twice does no harm. */
   readonly idempotent?: true
+  /** Whether data and answer are streams; missing: nothing is known. */
+  readonly streams?: KnownStreams
 }
 
 /** Why the handler of an event has no option `idempotent`. */
@@ -14,16 +17,24 @@ const TWICE = 'Nobody waits for an event: a durable handler runs at least once, 
 
 /**
  * Reads the options.
+ * @param handler the function, or the method of a controller
  * @param path their place, for error messages
  * @throws {OptionError} an option is invalid
  */
-export function termsOf(kind: 'message' | 'event', given: object, path = 'options'): HandlerTerms {
-  const { timeout, idempotent } = given as { readonly timeout?: unknown; readonly idempotent?: unknown }
+export function termsOf(
+  kind: 'message' | 'event',
+  handler: unknown,
+  given: object,
+  path = 'options'
+): HandlerTerms {
+  const { timeout, idempotent, streams: declared } = given as Readonly<Record<string, unknown>>
   if (timeout !== undefined && timeout !== false) milliseconds(1, `${path}.timeout`, timeout)
   if (idempotent !== undefined) mustBeBoolean(`${path}.idempotent`, idempotent)
   if (idempotent === true && kind === 'event') throw new OptionError(`${path}.idempotent`, TWICE)
+  const streams = streamsOf(kind, handler, declared, `${path}.streams`)
   return {
     ...(typeof timeout === 'number' && { timeout }),
-    ...(idempotent === true && { idempotent })
+    ...(idempotent === true && { idempotent }),
+    ...(streams && { streams })
   }
 }

@@ -1,6 +1,6 @@
 /** The schemas of a handler, which are compiled once, before the service listens. */
 import { describe, ValidationError } from '@elysia-microservices/transport/kit'
-import { allOf, remembered, streamCheck } from './all-of.ts'
+import { allOf, remembered, sourcesOf, streamCheck } from './all-of.ts'
 import type { Check, SchemaViolation } from './check.ts'
 import { type CheckedErrors, type ErrorDeclarations, readErrors, readPasses } from './declared-errors.ts'
 import { ResponseValidationError } from './response-violation.ts'
@@ -65,6 +65,14 @@ export function combined({ standalone, ...own }: MessageSchema): MessageSchema {
     return given.length === 0 ? [] : [[part, allOf(given)]]
   })
   return { ...own, ...Object.fromEntries(checks) }
+}
+
+/**
+ * Whether the schemas of the data are for a stream; `undefined` without a schema.
+ * @param schema the result of `combined`
+ */
+export function takesStream({ data }: MessageSchema): boolean | undefined {
+  return data && sourcesOf(data).some((source) => itemsOf(source) !== undefined)
 }
 
 /**

@@ -136,7 +136,7 @@ function withFacts(core: ServiceCore, routes: readonly Route[]): readonly Route[
   }))
 }
 
-/** A part of the description of a handler as texts: its kind, and its schemas and errors as JSON. */
+/** A part of the description of a handler as texts: its kind, and its schemas, streams and errors as JSON. */
 function factsOf(
   handlers: readonly HandlerDescription[],
   { kind, route }: Route
@@ -144,9 +144,9 @@ function factsOf(
   const described = handlers.find(
     (one) => one.kind === kind && one.patterns.some(({ pattern }) => pattern === route)
   )
-  const { data, headers, response, errors } = described ?? {}
-  const schemas = Object.entries({ data, headers, response, errors }).filter(
-    ([, schema]) => schema !== undefined
+  const { data, headers, response, streams, errors } = described ?? {}
+  const facts = Object.entries({ data, headers, response, streams, errors }).filter(
+    ([, fact]) => fact !== undefined
   )
-  return { kind, ...Object.fromEntries(schemas.map(([name, schema]) => [name, JSON.stringify(schema)])) }
+  return { kind, ...Object.fromEntries(facts.map(([name, fact]) => [name, JSON.stringify(fact)])) }
 }

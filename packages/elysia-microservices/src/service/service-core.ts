@@ -22,15 +22,18 @@ import { type Hook, type HookOptions, type HookScope, lifted, mergeHooks } from 
 import { type KnownClass, knownErrors } from '../hooks/known-errors.ts'
 import { checkMacros, type Macro, readOptions } from '../hooks/macro.ts'
 import type { Plan } from '../hooks/pipeline.ts'
+import { mustAgree } from '../hooks/streams.ts'
 import { Surroundings, shareStore } from '../hooks/surroundings.ts'
 import { termsOf } from '../hooks/terms.ts'
 import { type HandlerPattern, type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
 import { prefixPattern } from '../router/prefix.ts'
 import {
   asStandalone,
+  combined,
   type MessageSchema,
   mergeSchemas,
-  type SchemaOptions
+  type SchemaOptions,
+  takesStream
 } from '../schema/message-schema.ts'
 import { addModels, type Models, withModels } from '../schema/models.ts'
 import { Handlers } from './handlers.ts'
@@ -211,9 +214,9 @@ export class ServiceCore implements Holder {
         `The handler of '${routes}' must be a function, but is ${describe(handler)}`
       )
     }
-    const { durable: given, timeout, idempotent, ...others } = options
+    const { durable: given, timeout, idempotent, streams, ...others } = options
     const durable = durableOf(kind, given)
-    const terms = termsOf(kind, { timeout, idempotent })
+    const terms = termsOf(kind, handler, { timeout, idempotent, streams })
     const own = readOptions(withModels(others, this.#models), this.#macros)
     const plan = {
       handler: handler as Plan['handler'],
@@ -222,6 +225,7 @@ export class ServiceCore implements Holder {
       classes: this.#classes,
       hasParams: hasParams(list)
     }
+    mustAgree(terms.streams, takesStream(combined(plan.schema)))
     const covering = this.#wraps.coverNext()
     this.#register({ kind, durable, terms, plan: () => plan }, list, covering)
   }

@@ -129,7 +129,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
       > &
         HandlerExtras<Scope, Given, Used>
     ) => Result,
-    options?: MessageOptions<Scope, Data, Headers, Response, Used>
+    options?: MessageOptions<Scope, Data, Headers, Response, Used, Result>
   ): Microservice<
     Before &
       Answers<

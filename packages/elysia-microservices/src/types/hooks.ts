@@ -7,7 +7,7 @@ import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { PassedCode, Throwable, Throws } from './errors.ts'
 import type { Message } from './message.ts'
 import type { Empty, EmptyScope, Extras, ScopeTypes } from './scope.ts'
-import type { Chosen, Guarding } from './service.ts'
+import type { Chosen, Guarding, StreamOf } from './service.ts'
 import type { GuardKind, MacroFields, MacroValues, UsedOptions } from './used-macros.ts'
 
 type MaybePromise<Value> = Value | Promise<Value>
@@ -139,12 +139,20 @@ export interface Terms {
 }
 
 /** The options of a handler of requests that are about its work as a whole. */
-export interface MessageTerms extends Terms {
+export interface MessageTerms<Result = unknown> extends Terms {
   /**
    * Says that running the handler twice does no harm. Descriptions tell it, and a client may name the pattern in its
    * option `idempotent`: it then calls again although the handler may have run. Default: false.
    */
   readonly idempotent?: boolean | undefined
+  /**
+   * Whether the data and the answer are streams, for descriptions: needed where the handler itself does not show it. The
+   * answer of a generator function is known to be a stream, and data with the schema `t.AsyncIterator(…)`. Default: what
+   * is not known is missing in descriptions.
+   */
+  readonly streams?:
+    | { readonly data?: boolean | undefined; readonly answer?: StreamOf<Result> | undefined }
+    | undefined
 }
 
 /**
@@ -163,7 +171,7 @@ export type HandlerOptions<
   CommonOptions<Scope, Data, Headers, Used, Not>
 
 /** Options of the handler of a request. */
-export type MessageOptions<Scope extends ScopeTypes, Data, Headers, Response, Used> = HandlerOptions<
+export type MessageOptions<Scope extends ScopeTypes, Data, Headers, Response, Used, Result> = HandlerOptions<
   Scope,
   Data,
   Headers,
@@ -171,7 +179,7 @@ export type MessageOptions<Scope extends ScopeTypes, Data, Headers, Response, Us
   Used,
   NotOfMessages
 > &
-  MessageTerms
+  MessageTerms<Result>
 
 /** Hooks and macros in options, and the check of their names. */
 type CommonOptions<Scope extends ScopeTypes, Data, Headers, Used, Not> = LocalHooks<
@@ -188,6 +196,7 @@ interface NotOfGuards {
   readonly durable: OfHandlers
   readonly timeout: OfHandlers
   readonly idempotent: OfHandlers
+  readonly streams: OfHandlers
 }
 
 interface NotOfMessages {
@@ -199,6 +208,7 @@ interface NotOfEvents {
   readonly errors: 'An event has no answer, so it cannot declare errors'
   readonly passes: 'An event has no answer, so it cannot pass errors on'
   readonly idempotent: 'Nobody waits for an event: a durable handler runs at least once, and must bear to run twice'
+  readonly streams: 'An event has no answer, and its data is one value'
 }
 
 /** Further options of a guard without a callback. */

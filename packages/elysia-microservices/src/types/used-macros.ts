@@ -102,7 +102,7 @@ export type UsedOptions<Used, Known, Not> = {
 }
 
 /** Options whose values have one type. The given type would hide a misspelt name in a value. */
-type Plain = 'durable' | 'timeout' | 'idempotent' | 'as' | 'schema'
+type Plain = 'durable' | 'timeout' | 'idempotent' | 'streams' | 'as' | 'schema'
 
 type UnknownOption<Name> = Name extends 'body' | 'query' | 'params'
   ? `A message has no ${Name}: the schema of what callers send is 'data'`

@@ -11,7 +11,8 @@ export function Pattern({
   /** The service to call; `undefined` if patterns may not be called. */
   readonly trying: string | undefined
 }) {
-  const { kind, data, headers, response, errors, hooks, timeout, idempotent } = view
+  const { kind, data, headers, response, errors, hooks, timeout, idempotent, takesStream, answersStream } =
+    view
   return (
     <div class="pattern">
       {trying === undefined ? (
@@ -20,9 +21,11 @@ export function Pattern({
         <Trial view={view} service={trying} />
       )}
       <div class="schemas">
-        <SchemaText title="Data" schema={data} />
+        <SchemaText title={takesStream ? 'Values of the data' : 'Data'} schema={data} />
         {headers !== undefined && <SchemaText title="Headers" schema={headers} />}
-        {kind === 'message' && <SchemaText title="Answer" schema={response} />}
+        {kind === 'message' && (
+          <SchemaText title={answersStream ? 'Values of the answer' : 'Answer'} schema={response} />
+        )}
         {errors !== undefined && <SchemaText title="Errors" schema={errors} />}
         {timeout !== undefined && <p>Takes at most {ms(timeout)} ms</p>}
         {idempotent && <p>May run twice</p>}

@@ -68,6 +68,10 @@ export interface PatternView {
   readonly timeout?: number
   /** The handler may run twice. */
   readonly idempotent?: true
+  /** Its data is a stream, and the schema of the data is that of the stream's values. */
+  readonly takesStream?: true
+  /** Its answer is known to be a stream. */
+  readonly answersStream?: true
   readonly hooks: readonly string[]
 }
 
