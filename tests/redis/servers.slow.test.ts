@@ -1,6 +1,6 @@
 /**
- * Redis servers as in production: with TLS, watched by a sentinel, and in a cluster, which is refused without the
- * option.
+ * Redis servers as in production: with TLS and a password, watched by a sentinel, and in a cluster, which is refused
+ * without the option.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -83,6 +83,21 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       const client = connect({ transport: plain, logger })
       cleanUps.push(() => client.close())
       await assert.rejects(client.connect(), ConnectionError)
+    })
+
+    it('advice comes with the error of a connection that fails', async () => {
+      const nowhere = newClient({ url: `redis://127.0.0.1:${await freePort()}` })
+      await assert.rejects(nowhere.connect(), {
+        name: 'ConnectionError',
+        message: /start redis-server there/
+      })
+      const { url } = await start('--requirepass', 'secret')
+      for (const options of [{ url }, { url, password: 'wrong' }])
+        await assert.rejects(newClient(options).connect(), {
+          name: 'UnauthenticatedError',
+          message: /check username and password/
+        })
+      await newClient({ url, password: 'secret' }).connect()
     })
 
     it('a replica that a sentinel makes the master goes on with calls and stored events', async () => {

@@ -85,6 +85,8 @@ describe('a connection to Redis', () => {
   })
 
   it('tells a caller at once that nobody has received its request, and of a stopped process, too', async () => {
+    // Whoever handles events of all patterns answers no request.
+    await serve('listener', subjectOf('*', { answers: false }))
     const { ask, answers, inbox } = await call()
     await ask()
     assert.deepEqual(
@@ -113,6 +115,23 @@ describe('a connection to Redis', () => {
     }
     for (let n = 0; n < 2; n++) await ask()
     assert.deepEqual([channels.length, channels.includes(gone)], [2, false])
+  })
+
+  it('hears of processes that start and stop, and lists all of them only once', async () => {
+    let lists = 0
+    over.server.refuses = (asked) => {
+      if (asked === 'services') lists++
+      return undefined
+    }
+    await serve('a', subjectOf('p'))
+    const { ask } = await call()
+    await ask()
+    const before = lists
+    const second = await serve('b', subjectOf('p'))
+    for (let n = 0; n < 2; n++) await ask()
+    await second.leave()
+    for (let n = 0; n < 2; n++) await ask()
+    assert.deepEqual([taken.map((one) => one.charAt(0)).toSorted(), lists], [['a', 'a', 'a', 'a', 'b'], before])
   })
 
   it('asks another process when the first has gone without a word', async () => {

@@ -13,7 +13,7 @@ import { FakeStreams } from './fake-streams.ts'
 const SERVICES = '_elysia:s:'
 
 /** A command: the method, and its first argument, such as a channel, a pattern or a reader. */
-export type Asked = keyof DriverStore | 'publish' | 'subscribe'
+export type Asked = keyof DriverStore | 'publish' | 'services' | 'subscribe'
 
 export class FakeRedisServer extends FakeServer<FakeConnection> {
   readonly driver: Driver = { open: (...args) => this.#open(...args) }
@@ -136,7 +136,7 @@ class FakeConnection implements DriverConnection {
   }
 
   services(): Promise<readonly string[]> {
-    return this.#answered(undefined, undefined, () => [
+    return this.#answered('services', undefined, () => [
       ...new Set(this.#server.heard.filter((channel) => channel.startsWith(SERVICES)))
     ])
   }
