@@ -7,14 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type NatsOptions, nats } from '@elysia-microservices/nats'
-import { aborted, isMissing, Log, until, Values } from '@elysia-microservices/test-support'
+import { isMissing, Log, until, Values } from '@elysia-microservices/test-support'
 import { connect as connectBare, headers } from '@nats-io/transport-node'
 import { t } from 'elysia'
-import { type Message, microservice } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { ServerProcess } from '../support/server-process.ts'
-import { RunRecord } from '../torture/support/record.ts'
 
 if (!isMissing('what fails over NATS', natsMissing())) {
   describe('over NATS', () => {
@@ -29,35 +27,13 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       return client
     }
 
-    /** Starts a service whose streams have large values. */
-    async function serveLarge(large: () => Iterable<string> | AsyncIterable<string>): Promise<void> {
-      const transport = nats({ url: server.url })
-      const service = microservice({ name: 'large', transport, logger: log.logger }).message('large', large)
-      await service.listen()
-      cleanUps.push(() => service.stop())
-    }
-
     async function serve(name: string | undefined = 'test', options: NatsOptions = {}) {
       const transport = nats({ url: server.url, ...options })
       const service = microservice({ name, transport, logger: log.logger, drain: 200 })
         .message('echo', ({ data }) => data)
-        .message('who', () => name)
-        .message('wait', async ({ signal }) => {
-          said.put('begun')
-          await aborted(signal)
-          said.put('aborted')
-        })
         .message('later', async ({ data }) => data)
         .message('fails', () => {
           throw new Error('secret')
-        })
-        .message('sized', ({ data }: Message<number>) => 'x'.repeat(data))
-        .message('count', async function* ({ data }: Message<number>) {
-          try {
-            for (let n = 0; n < data; n++) yield n
-          } finally {
-            said.put('returned')
-          }
         })
         .event('noted', ({ data }) => said.put(data))
       await service.listen()
@@ -184,31 +160,6 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
     })
 
-    describe('data that is too large, or a pattern that is no subject', () => {
-      it('is refused before anything is sent or subscribed to', async () => {
-        const client = newClient()
-        for (const pattern of ['two words', '', 'a..b', 'a.', '.a', 'orders.*', 'orders.>', '>'])
-          await assert.rejects(client.request(pattern), { name: 'OptionError', mayHaveRun: false })
-        for (const pattern of [/a/, 'two words', 'a..b']) {
-          const service = microservice({ transport: nats({ url: server.url }), logger: log.logger })
-          service.message(pattern, () => 1)
-          await assert.rejects(service.listen(), { name: 'OptionError', message: /NATS cannot carry/ })
-        }
-        await assert.rejects(client.emit('noted', 1, { headers: { 'a b': '1' } }), { name: 'OptionError' })
-        assert.throws(() => nats({ uri: 'x' } as NatsOptions), {
-          name: 'OptionError',
-          message: /did you mean options.url/
-        })
-        await serve()
-        const long = { long: 'x'.repeat(1_100_000) }
-        await assert.rejects(client.request('echo', 1, { headers: long }), {
-          name: 'OptionError',
-          path: 'options.headers'
-        })
-        assert.equal(await client.request('echo', 1), 1)
-      })
-    })
-
     describe('callers that do not use this library', () => {
       it('get plain JSON, errors in headers, and an answer to data that is not JSON', async () => {
         await serve()
@@ -318,34 +269,6 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
     })
 
-    describe('several processes of a service', () => {
-      it('each get an event if all are to get it', async () => {
-        await serve('all', { events: 'every-process' })
-        await serve('all', { events: 'every-process' })
-        const client = newClient()
-        await client.emit('noted', 'both')
-        assert.deepEqual([await said.take(), await said.take()], ['both', 'both'])
-        assert.equal(await client.request('echo', 1), 1)
-      })
-    })
-
-    it('a call that never reached its service is noticed, however long its timeout is', async () => {
-      await serve('lossy')
-      // A process of the group receives messages and is then killed.
-      const bare = await connectBare({ servers: server.url })
-      cleanUps.push(() => bare.close())
-      bare.subscribe('echo', { queue: 'elysia-microservices', callback() {} })
-      await bare.flush()
-      const client = newClient()
-      const calls = Array.from({ length: 20 }, (_, n) => client.request('echo', n, { timeout: false }))
-      const outcomes = await Promise.allSettled(calls)
-      for (const [n, outcome] of outcomes.entries()) {
-        if (outcome.status === 'fulfilled') assert.equal(outcome.value, n)
-        else assert.deepEqual([outcome.reason.name, outcome.reason.mayHaveRun], ['ConnectionError', true])
-      }
-      assert.ok(outcomes.some(({ status }) => status === 'rejected'))
-    })
-
     it('unreadable messages are answered, and the next messages are read', async () => {
       await serve()
       const client = newClient()
@@ -370,65 +293,6 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         received.includes('{"response":3,"isDisposed":true,"id":"3"}')
       )
       assert.equal(await client.request('echo', 2), 2)
-      // Unexpected messages to a client, and to the control address of a call.
-      const bare = await connectBare({ servers: server.url })
-      cleanUps.push(() => bare.close())
-      const inboxes: string[] = []
-      bare.subscribe('later', { callback: (_error, { reply }) => void inboxes.push(reply ?? '') })
-      await bare.flush()
-      const odd = client.request('later', 1)
-      odd.catch(() => {})
-      await until('the request', () => inboxes.length > 0)
-      const inbox = inboxes[0]!.slice(0, inboxes[0]!.lastIndexOf('.'))
-      for (const token of ['', 'r', '1r', '1r-', '1r999999-', '1x1-', '1r1-aaaaaaaaaaaa-', '1'])
-        for (const body of ['', '+', '+?', '+v', '+v[', '{', '5', 'null', '{"id":1}'])
-          if (token !== '') bare.publish(`${inbox}.${token}`, body, { reply: 'nobody.listens' })
-      await bare.flush()
-      assert.equal(await client.request('echo', 3), 3)
-    })
-
-    it('a caller with many streams of large values that is busy for a while is not disconnected', async () => {
-      const record = new RunRecord()
-      const service = new ServerProcess({
-        program: 'torture/brokers/request-service',
-        arguments: () => [server.url, record.path]
-      })
-      cleanUps.push(async () => {
-        await service.stop('SIGKILL')
-        record.remove()
-      })
-      await service.start()
-      const client = newClient()
-      const streams = Array.from({ length: 100 }, () =>
-        client.stream('endless', 100_000)[Symbol.asyncIterator]()
-      )
-      const read = () => Promise.all(streams.map((stream) => stream.next()))
-      await read()
-      // Far longer than the service needs to send all that it may; a NATS server buffers 64 MiB of it.
-      for (const end = performance.now() + 2_000; performance.now() < end; );
-      for (let turn = 0; turn < 20; turn++) await read()
-      await Promise.all(streams.map((stream) => stream.return?.()))
-    })
-
-    it("streams of Nest's clients, which send no demand, take turns", async () => {
-      await serveLarge(function* () {
-        for (;;) yield 'x'.repeat(10_000)
-      })
-      const bare = await connectBare({ servers: server.url })
-      cleanUps.push(() => bare.close())
-      const counts = Array.from({ length: 5 }, () => 0)
-      const most = new Promise<void>((resolve) => {
-        for (const index of counts.keys()) {
-          bare.subscribe(`_INBOX.reader.${index}`, {
-            callback: () => {
-              if (++counts[index]! === 2_000) resolve()
-            }
-          })
-          bare.publish('large', `{"pattern":"large","id":"${index}"}`, { reply: `_INBOX.reader.${index}` })
-        }
-      })
-      await most
-      assert.ok(Math.min(...counts) > 500, `values read of each: ${counts.join(', ')}`)
     })
   })
 }

@@ -49,10 +49,11 @@ if (!isMissing('Nest and our transport over Redis', redisMissing()))
         const nest = ClientProxyFactory.create(nestOnRedis.client(engine.port) as ClientOptions)
         const own = connect({ transport: engine.transport() })
         try {
-          const isAnswered = () => own.request('echo', 0).then(
-            () => true,
-            () => false
-          )
+          const isAnswered = () =>
+            own.request('echo', 0).then(
+              () => true,
+              () => false
+            )
           // NestJS's listen() does not wait for its subscriptions.
           await until('its subscriptions', isAnswered)
           await written()
