@@ -4,21 +4,8 @@ import { describe, it } from 'node:test'
 import { isInCheck } from '@elysia-microservices/test-support'
 import { answer } from './case.ts'
 import { ConformanceController } from './controller.ts'
-import {
-  type Limits,
-  type RunningServer,
-  type StartServer,
-  startNest,
-  startOurs,
-  startOursInNest
-} from './harness/servers.ts'
+import { type Limits, type RunningServer, SERVERS } from './harness/servers.ts'
 import { frame, request, WirePeer } from './harness/wire.ts'
-
-const SERVERS: [string, StartServer][] = [
-  ['NestJS 12', startNest],
-  ['ours', startOurs],
-  ['NestJS 12 on our transport', startOursInNest]
-]
 
 for (const [name, start] of SERVERS) {
   // That those of Nest do the same is tried on a push.

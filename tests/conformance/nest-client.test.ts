@@ -5,19 +5,7 @@ import { onPush } from '@elysia-microservices/test-support'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs'
 import { ConformanceController, seen } from './controller.ts'
-import {
-  type RunningServer,
-  type StartServer,
-  startNest,
-  startOurs,
-  startOursInNest
-} from './harness/servers.ts'
-
-const SERVERS: [string, StartServer][] = [
-  ['NestJS 12', startNest],
-  ['ours', startOurs],
-  ['NestJS 12 on our transport', startOursInNest]
-]
+import { type RunningServer, SERVERS, startOurs } from './harness/servers.ts'
 
 for (const [name, start] of SERVERS) {
   describe(`Nest's client and a server of ${name}`, () => {

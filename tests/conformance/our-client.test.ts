@@ -16,20 +16,8 @@ import {
 } from 'elysia-microservices/client'
 import { lastValueFrom, of, toArray } from 'rxjs'
 import { ConformanceController, seen } from './controller.ts'
-import {
-  type RunningServer,
-  type StartServer,
-  startNest,
-  startOurs,
-  startOursInNest
-} from './harness/servers.ts'
+import { type RunningServer, SERVERS } from './harness/servers.ts'
 import { frame } from './harness/wire.ts'
-
-const SERVERS: [string, StartServer][] = [
-  ['NestJS 12', startNest],
-  ['ours', startOurs],
-  ['NestJS 12 on our transport', startOursInNest]
-]
 
 function connectTo(port: number): UntypedClient {
   return connect({ protocol: 'nest', host: '127.0.0.1', port })

@@ -8,13 +8,7 @@ import { packets } from './cases/packets.ts'
 import { patterns } from './cases/patterns.ts'
 import { responses } from './cases/responses.ts'
 import { ConformanceController, seen } from './controller.ts'
-import {
-  type RunningServer,
-  type StartServer,
-  startNest,
-  startOurs,
-  startOursInNest
-} from './harness/servers.ts'
+import { type RunningServer, SERVERS, startOurs, startOursInNest } from './harness/servers.ts'
 import { WirePeer } from './harness/wire.ts'
 
 const TABLES: Record<string, readonly Case[]> = { responses, packets, patterns, framing, events }
@@ -36,12 +30,6 @@ async function check(server: RunningServer, send: Case['send'], expected: Expect
     peer.close()
   }
 }
-
-const SERVERS: [string, StartServer][] = [
-  ['NestJS 12', startNest],
-  ['ours', startOurs],
-  ['NestJS 12 on our transport', startOursInNest]
-]
 
 for (const [name, start] of SERVERS) {
   describe(`a server of ${name}`, () => {

@@ -134,3 +134,10 @@ export const startOurs: StartServer = async (controllers, limits = {}, globals =
     stop: () => service.stop()
   }
 }
+
+/** All of these servers. */
+export const SERVERS: readonly (readonly [name: string, start: StartServer])[] = [
+  ['NestJS 12', startNest],
+  ['ours', startOurs],
+  ['NestJS 12 on our transport', startOursInNest]
+]
