@@ -162,87 +162,26 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await service.stop()
     })
 
-    it('two services with one client id say so', async () => {
-      const make = () =>
-        microservice({ name: 'twins', transport: transport({ clientId: 'twin' }), logger }).event(
-          'twins',
-          () => {}
-        )
-      const services = [make(), make()]
-      for (const service of services) await service.listen()
-      // Nothing else would tell why calls fail now and then.
-      await log.has("is lost: another connection with the clientId 'twin' seems to have taken its place")
-      for (const service of services) await service.stop()
-    })
-
-    it('no request that the server keeps is run, and of events only those that all processes get', async () => {
-      const device = await connectAsync(server.url, { protocolVersion: 5 })
-      const keep = (topic: string, words: object, properties?: { readonly responseTopic: string }) =>
-        device.publishAsync(topic, JSON.stringify(words), {
-          retain: true,
-          qos: 1,
-          ...(properties && { properties })
-        })
-      await keep('keeps/asked', { a: 1 }, { responseTopic: 'devices/answers' })
-      await keep('keeps/nest', { pattern: 'keeps/nest', data: 1, id: '1' })
-      await keep('keeps/event', { pattern: 'keeps/event', data: 'kept' })
-      for (const events of ['one-process', 'every-process'] as const) {
-        const seen: unknown[] = []
-        const replyTo = ['devices/answers']
-        const service = microservice({
-          name: 'keeper',
-          transport: transport({ events, replyTo }),
-          logger
-        })
-          .message('keeps/asked', () => void seen.push('request'))
-          .message('keeps/nest', () => void seen.push('request'))
-          .event('keeps/event', ({ data }) => void seen.push(data))
-        await service.listen()
-        await device.publishAsync('keeps/event', JSON.stringify({ pattern: 'keeps/event', data: 'live' }), {
-          qos: 1
-        })
-        await until('The live event is handled', () => seen.includes('live'))
-        assert.deepEqual(seen, events === 'one-process' ? ['live'] : ['kept', 'live'])
-        await service.stop()
-      }
-      await log.has("The server keeps a request on 'keeps/")
-      for (const topic of ['keeps/asked', 'keeps/nest', 'keeps/event'])
-        await device.publishAsync(topic, '', { retain: true, qos: 1 })
-      await device.endAsync()
-    })
-
     it('durable handlers, and patterns that MQTT cannot have as topics, are refused at the start with advice', async () => {
-      const refused = async (service: { listen(): Promise<unknown> }, words: RegExp) =>
-        assert.rejects(service.listen(), (error) => error instanceof OptionError && words.test(error.message))
       const make = () => microservice({ name: 'no', transport: transport(), logger })
+      const refused = (service: { listen(): Promise<unknown> }, message: RegExp) =>
+        assert.rejects(service.listen(), { name: 'OptionError', message })
       await refused(
         make().event('a', () => {}, { durable: true }),
         /mqtt.*store|store.*mqtt/i
       )
-      await refused(
-        make().message('orders.*', () => 1),
-        /use '\+' for one level/
-      )
-      await refused(
-        make().message(/a/, () => 1),
-        /RegExp/
-      )
-      await refused(
-        make().message('a+/b', () => 1),
-        /whole level/
-      )
-      await refused(
-        make().message('$SYS/a', () => 1),
-        /belong to the server/
-      )
-      await refused(
-        make().message('a/reply', () => 1),
-        /carry answers/
-      )
-      await refused(
-        make().message('$share/x', () => 1),
-        /\$share\/<group>\/<topic>/
-      )
+      for (const [pattern, advice] of [
+        ['orders.*', /use '\+' for one level/],
+        [/a/, /RegExp/],
+        ['a+/b', /whole level/],
+        ['$SYS/a', /belong to the server/],
+        ['a/reply', /carry answers/],
+        ['$share/x', /\$share\/<group>\/<topic>/]
+      ] as const)
+        await refused(
+          make().message(pattern, () => 1),
+          advice
+        )
       const client = connect({ transport: transport(), logger })
       await assert.rejects(client.request('a/+'), /a call goes to one/)
       await client.close()
