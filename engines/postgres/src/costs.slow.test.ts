@@ -54,6 +54,14 @@ async function rowsRead(): Promise<number> {
 }
 
 describe('taking events', () => {
+  it('finds what is next by an index', async () => {
+    await filled(1)
+    const { rows } = await pool.query(
+      `explain select position from elysia_microservices.event where pattern = 'e' and position > 5 and position <= 9 order by position limit 3`
+    )
+    assert.match(JSON.stringify(rows), /event_of_pattern/)
+  })
+
   it('reads no more of the log than it takes, whatever the statistics say', async () => {
     const { id, known, take } = await filled(10)
     // Many pages, and many rows if one believes the statistics: a sort of few rows seems cheaper than their index.

@@ -1,54 +1,26 @@
-/** The tables and functions: commits in any order, keys, processes that end, rights. */
-
+/** The tables and functions: commits in any order, keys, processes that end. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { databaseOf } from '@elysia-microservices/outbox/database'
-import {
-  DRIVERS,
-  type Driven,
-  drive,
-  MAIN_DRIVER,
-  PostgresServer
-} from '@elysia-microservices/outbox/testing'
+import { drive } from '@elysia-microservices/outbox/testing'
 import { Log, until } from '@elysia-microservices/test-support'
 import { type EventTime, memory } from '@elysia-microservices/transport'
-import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
 import { Tables, type TakenRow } from './connection/tables.ts'
 import { PostgresDeadLetters } from './durable/dead-letters.ts'
-import { migrateEvents, type PostgresStore, postgres } from './index.ts'
+import { type PostgresStore, postgres } from './index.ts'
+import { databases } from './testing/database.ts'
 
-let server: PostgresServer
-before(async () => {
-  server = await PostgresServer.start()
-})
-after(() => server.stop())
-
-const cleanUps: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-})
-
+const { database, cleanUp } = databases()
 const { logger } = new Log()
 const calls = { ...memory(), name: 'calls' }
-
-/** A database with the tables. */
-async function database(
-  driver = MAIN_DRIVER
-): Promise<Driven & { readonly url: string; readonly tables: Tables }> {
-  const url = await server.database()
-  const driven = drive(driver, url)
-  cleanUps.push(() => driven.end())
-  await migrateEvents(driven.sql)
-  return { ...driven, url, tables: new Tables(databaseOf(driven.sql), 'elysia_microservices') }
-}
 
 /** A transaction that stays open. */
 async function transaction(url: string, store: PostgresStore) {
   const client = new pg.Client(url)
   await client.connect()
-  cleanUps.push(() => client.end())
+  cleanUp(() => client.end())
   await client.query('begin')
   return {
     publish: (id: string, key?: string, time: EventTime = {}) =>
@@ -265,7 +237,7 @@ describe('the log in PostgreSQL', () => {
     const store = postgres({ sql })
     const client = connect({ transport: calls, store, logger })
     const own = await transaction(url, store)
-    cleanUps.push(() => client.close())
+    cleanUp(() => client.close())
     const { now } = Date
     const half = 1_800_000
     const results: (string | boolean)[] = []
@@ -341,7 +313,7 @@ describe('the log in PostgreSQL', () => {
   it('waits for no transaction that publishes the key of an event whose time has come, or the id of one that is forgotten', async () => {
     const { url, sql, query } = await database()
     const impatient = drive('pg', `${url}?options=-c%20lock_timeout%3D2s`)
-    cleanUps.push(() => impatient.end())
+    cleanUp(() => impatient.end())
     const tables = new Tables(databaseOf(impatient.sql), 'elysia_microservices')
     const { id } = await tables.join('g', 'e', null, true, { kind: 'all' })
     const turn = async () => tables.turn('p', 60_000, [], [], [{ id, most: 100, back: 100 }], true)
@@ -372,7 +344,7 @@ describe('the log in PostgreSQL', () => {
     const open = await transaction(url, postgres({ sql }))
     await open.publish('open', 'held')
     const client = connect({ transport: calls, store: postgres({ sql }), logger })
-    cleanUps.push(() => client.close())
+    cleanUp(() => client.close())
     const publish = (id: string, key?: string) =>
       client.publish('e', null, { id, ...(key !== undefined && { key }) })
     const alone = publish('held 1', 'held')
@@ -402,7 +374,7 @@ describe('the log in PostgreSQL', () => {
     )
     const processes = [1, 2, 3].map((n) => {
       const driven = drive('pg', url)
-      cleanUps.push(() => driven.end())
+      cleanUp(() => driven.end())
       return { owner: `p${n}`, tables: new Tables(databaseOf(driven.sql), 'elysia_microservices') }
     })
     await Promise.all(
@@ -418,170 +390,5 @@ describe('the log in PostgreSQL', () => {
       assert.ok(Number(row.id) > (last.get(row.key) ?? 0), row.id)
       last.set(row.key, Number(row.id))
     }
-  })
-
-  it('finds what is next by an index', async () => {
-    const { query } = await database()
-    const plan = await query(
-      `explain select position from elysia_microservices.event where pattern = 'e' and position > 5 and position <= 9 order by position limit 3`
-    )
-    assert.match(JSON.stringify(plan), /event_of_pattern/)
-  })
-})
-
-for (const driver of DRIVERS)
-  describe(`events in PostgreSQL with ${driver}`, () => {
-    it('are handled if the transaction in which they are published is committed, and in the order of their key', async () => {
-      const { sql, begin } = await database(driver)
-      const store = postgres({ sql })
-      const seen: unknown[] = []
-      for (const _ of [1, 2]) {
-        const service = microservice({ transport: calls, store, name: 'both', logger }).event(
-          'e',
-          ({ data, headers }: Message) => void seen.push([data, headers['x']]),
-          { durable: { ordered: true, start: 'all' } }
-        )
-        await service.listen()
-        cleanUps.push(() => service.stop())
-      }
-      const publish = (n: number, fails: boolean) =>
-        begin(async (tx) => {
-          await store.in(tx).publish('e', n, { key: 'k', headers: { x: 'y' } })
-          if (fails) throw new Error('undone')
-        }).catch(() => {})
-      for (let n = 0; n < 20; n++) await publish(n, n % 3 === 0)
-      const expected = Array.from({ length: 20 }, (_, n) => n).filter((n) => n % 3 !== 0)
-      await until('All have come', () => seen.length >= expected.length)
-      assert.deepEqual(
-        seen,
-        expected.map((n) => [n, 'y'])
-      )
-    })
-
-    it('wait for their time only if the transaction in which they are published is committed', async () => {
-      const { sql, begin, query } = await database(driver)
-      const store = postgres({ sql })
-      const seen: unknown[] = []
-      const service = microservice({ transport: calls, store, name: 'g', logger }).event(
-        'e',
-        ({ data }) => void seen.push(data),
-        { durable: true }
-      )
-      await service.listen()
-      const client = connect({ transport: calls, store, logger })
-      cleanUps.push(
-        () => service.stop(),
-        () => client.close()
-      )
-      const publish = (id: string, delay: number, fails = false) =>
-        begin(async (tx) => {
-          const published = await store.in(tx).publish('e', id, { id, delay })
-          assert.deepEqual(published, { id, position: undefined, duplicate: false })
-          if (fails) throw new Error('undone')
-        }).catch((error: Error) => assert.match(error.message, /undone/))
-      await publish('undone', 3_600_000, true)
-      await publish('undone soon', 300, true)
-      await publish('later', 3_600_000)
-      await publish('soon', 300)
-      await until('The first is due', () => seen.length > 0)
-      assert.deepEqual(seen, ['soon'])
-      assert.deepEqual(await query('select id from elysia_microservices.later'), [{ id: 'later' }])
-      assert.equal(await client.fire('e', 'later'), true)
-      await until('The other comes', () => seen.length > 1)
-      assert.deepEqual(seen, ['soon', 'later'])
-    })
-
-    it('are refused outside of a transaction, and before the database sees what it cannot store', async () => {
-      const { sql, begin, outside } = await database(driver)
-      const store = postgres({ sql })
-      const given = (await outside()) as never
-      await assert.rejects(store.in(given).publish('e', 1), { name: 'OptionError' })
-      await begin(async (tx) => {
-        await assert.rejects(store.in(tx).publish('e', 1, { key: 'a\u0000' }), { name: 'OptionError' })
-        await assert.rejects(store.in(tx).publish('x'.repeat(2_000), 1), { name: 'OptionError' })
-        assert.equal((await store.in(tx).publish('e', 1)).position, '1')
-      })
-    })
-  })
-
-describe('a service over PostgreSQL', () => {
-  it('is refused without the tables, and says how they are made', async () => {
-    const driven = drive(MAIN_DRIVER, await server.database())
-    cleanUps.push(() => driven.end())
-    const client = connect({ transport: calls, store: postgres({ sql: driven.sql, schema: 'mine' }), logger })
-    cleanUps.push(() => client.close())
-    await assert.rejects(client.publish('e', 1), {
-      name: 'OptionError',
-      message:
-        "The schema mine has no tables of events; create them: await migrateEvents(sql, { schema: 'mine' })"
-    })
-  })
-
-  it('handles, retries, buries and redrives events with the rights of a handler alone', async () => {
-    const { url, query } = await database()
-    await query(`do $$ begin
-      if not exists (select from pg_roles where rolname = 'handler') then create role handler login; end if;
-    end $$`)
-    for (const right of [
-      'usage on schema elysia_microservices',
-      'select, insert, update, delete on all tables in schema elysia_microservices',
-      'usage on sequence elysia_microservices.event_position'
-    ])
-      await query(`grant ${right} to handler`)
-    const own = drive(MAIN_DRIVER, url.replace('postgres:password@', 'handler:password@'))
-    cleanUps.push(() => own.end())
-    await migrateEvents(own.sql)
-    const store = postgres({ sql: own.sql })
-    const seen: unknown[] = []
-    const service = microservice({ transport: calls, store, name: 'g', logger }).event(
-      'e',
-      ({ data, delivery }) => {
-        seen.push([data, delivery?.attempt])
-        if (seen.length < 3) throw new Error('no')
-      },
-      { durable: { ordered: true, retry: { attempts: 2, minDelay: 1 } } }
-    )
-    await service.listen()
-    const client = connect({ transport: calls, store, logger })
-    cleanUps.push(
-      () => service.stop(),
-      () => client.close()
-    )
-    await client.publish('e', 1, { key: 'k', delay: 1 })
-    const letters = client.group('g').deadLetters
-    await until('It is buried', async () => {
-      for await (const { position } of letters.list()) return letters.redrive(position)
-      return false
-    })
-    await until('It has succeeded', () => seen.length === 3)
-    assert.deepEqual(seen, [
-      [1, 1],
-      [1, 2],
-      [1, 1]
-    ])
-  })
-
-  it('publishes with the rights of a publisher alone, which reads no event', async () => {
-    const { url, sql, query } = await database()
-    await query(`do $$ begin
-      if not exists (select from pg_roles where rolname = 'publisher') then create role publisher login; end if;
-    end $$`)
-    for (const right of [
-      'usage on schema elysia_microservices',
-      'select, insert, update on elysia_microservices.recent',
-      'insert on elysia_microservices.event',
-      'select, insert on elysia_microservices.later',
-      'select on elysia_microservices.process',
-      'usage on sequence elysia_microservices.event_position'
-    ])
-      await query(`grant ${right} to publisher`)
-    const client = new pg.Client(url.replace('postgres:password@', 'publisher:password@'))
-    await client.connect()
-    cleanUps.push(() => client.end())
-    await client.query('begin')
-    const { position } = await postgres({ sql }).in(client).publish('e', 1, { key: 'k' })
-    await client.query('commit')
-    assert.equal(position, '1')
-    await assert.rejects(client.query('select * from elysia_microservices.event'), /permission denied/)
   })
 })

@@ -1,38 +1,25 @@
 /** Handlers that write in the transaction that acknowledges their event. */
-
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
-import { databaseOf, type TransactionSql } from '@elysia-microservices/outbox/database'
-import { DRIVERS, drive, MAIN_DRIVER, PostgresServer } from '@elysia-microservices/outbox/testing'
+import { describe, it } from 'node:test'
+import type { TransactionSql } from '@elysia-microservices/outbox/database'
+import { DRIVERS, MAIN_DRIVER } from '@elysia-microservices/outbox/testing'
 import { Log, until } from '@elysia-microservices/test-support'
 import { memory } from '@elysia-microservices/transport'
 import type { Delivery, DurableOptions } from '@elysia-microservices/transport/kit'
 import { Discard, type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
-import { acknowledgeEvent, Tables } from './connection/tables.ts'
-import { migrateEvents, type PostgresStore, postgres } from './index.ts'
+import { acknowledgeEvent, type Tables } from './connection/tables.ts'
+import { type PostgresStore, postgres } from './index.ts'
+import { databases } from './testing/database.ts'
 
-let server: PostgresServer
-before(async () => {
-  server = await PostgresServer.start()
-})
-after(() => server.stop())
-
-const cleanUps: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-})
-
+const { database, cleanUp } = databases()
 const calls = { ...memory(), name: 'calls' }
 const RETRY = { attempts: 2, minDelay: 1 }
 
 /** A database of a user, with a table of effects, and the store in it. */
 async function setting(driver = MAIN_DRIVER, max = 10) {
-  const url = await server.database()
-  const driven = drive(driver, url, max)
-  cleanUps.push(() => driven.end())
-  await migrateEvents(driven.sql)
+  const { tables, ...driven } = await database(driver, max)
   await driven.query('create table effect (n text not null)')
   const store = postgres({ sql: driven.sql })
   const { logger, lines } = new Log()
@@ -50,9 +37,9 @@ async function setting(driver = MAIN_DRIVER, max = 10) {
       }
     )
     await service.listen()
-    cleanUps.push(() => service.stop())
+    cleanUp(() => service.stop())
     const client = connect({ transport: calls, store, logger })
-    cleanUps.push(() => client.close())
+    cleanUp(() => client.close())
     for (let n = 0; n < count; n++) await client.publish('e', n)
     await until('Nothing is left to handle', async () => {
       const rows = await driven.query(
@@ -69,7 +56,7 @@ async function setting(driver = MAIN_DRIVER, max = 10) {
   const effect = (tx: unknown, n: unknown) =>
     driven.query('insert into effect values ($1)', [String(n)], tx as TransactionSql)
   const effects = async () => (await driven.query('select n from effect order by n')).map(({ n }) => n)
-  return { ...driven, url, store, handle, effect, effects, lines }
+  return { ...driven, tables, store, handle, effect, effects, lines }
 }
 
 for (const driver of DRIVERS)
@@ -78,7 +65,7 @@ for (const driver of DRIVERS)
       const { handle, effect, effects, url } = await setting(driver)
       const other = new pg.Client(url)
       await other.connect()
-      cleanUps.push(() => other.end())
+      cleanUp(() => other.end())
       const seen: unknown[] = []
       const letters = await handle(3, ({ data, delivery }, store) =>
         store.transaction(delivery, async (tx) => {
@@ -205,8 +192,7 @@ describe('a transactional handler over PostgreSQL', () => {
 describe('an event that is being acknowledged', () => {
   /** A process has two events, and a transaction is open that acknowledges the first. */
   async function acknowledging(isolation = 'read committed') {
-    const { url, sql, query } = await setting()
-    const tables = new Tables(databaseOf(sql), 'elysia_microservices')
+    const { url, query, tables } = await setting()
     const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
     const event = { pattern: 'e', key: undefined, headers: undefined, body: '{}', due: undefined }
     await tables.store(
@@ -218,7 +204,7 @@ describe('an event that is being acknowledged', () => {
     const { taken } = await tables.turn('first', 60_000, [], [], wanted, false)
     const client = new pg.Client(url)
     await client.connect()
-    cleanUps.push(() => client.end())
+    cleanUp(() => client.end())
     const connection = {
       query: async (text: string, values?: readonly (string | null)[]) =>
         (await client.query(text, [...(values ?? [])])).rows
