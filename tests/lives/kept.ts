@@ -23,6 +23,30 @@ const PLAIN: Config = {
   every: false
 }
 
+const PUBLISH = {
+  do: 'publish',
+  client: 0,
+  to: ['kept'],
+  hasId: false,
+  pace: 'at once',
+  times: 1,
+  keys: 1,
+  delay: 0,
+  takes: 0,
+  failures: 0,
+  failing: 'error'
+} as const
+const REQUEST = {
+  do: 'request',
+  client: 0,
+  work: 'echo',
+  takes: 0,
+  times: 1,
+  idempotent: false,
+  size: 0,
+  abort: 0
+} as const
+
 export const KEPT: readonly Kept[] = [
   {
     fault:
@@ -45,18 +69,14 @@ export const KEPT: readonly Kept[] = [
       config: { ...PLAIN, carrier: 'memory' },
       steps: [
         {
+          ...PUBLISH,
           at: 0,
-          do: 'publish',
-          client: 0,
           to: ['kept', 'filed'],
           hasId: true,
           pace: 'in turn',
           times: 2,
           keys: 20,
-          delay: 60_000,
-          takes: 0,
-          failures: 0,
-          failing: 'error'
+          delay: 60_000
         },
         { at: 0, do: 'hop', by: -3_600_000 },
         { at: 0, do: 'cancel', client: 0 },
@@ -84,20 +104,7 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, carrier: 'redis', delay: 30 },
       steps: [
-        {
-          at: 0,
-          do: 'publish',
-          client: 0,
-          to: ['kept'],
-          hasId: true,
-          pace: 'at once',
-          times: 1,
-          keys: 3,
-          delay: 500,
-          takes: 0,
-          failures: 0,
-          failing: 'error'
-        },
+        { ...PUBLISH, at: 0, hasId: true, keys: 3, delay: 500 },
         { at: 0, do: 'hop', by: -3_600_000 },
         { at: 1_702, do: 'hop', by: 3_600_000 }
       ]
@@ -139,20 +146,7 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, carrier: 'sqlite' },
       steps: [
-        {
-          at: 0,
-          do: 'publish',
-          client: 0,
-          to: ['kept'],
-          hasId: false,
-          pace: 'at once',
-          times: 3,
-          keys: 1,
-          delay: 0,
-          takes: 5,
-          failures: 0,
-          failing: 'error'
-        },
+        { ...PUBLISH, at: 0, times: 3, takes: 5 },
         { at: 2, do: 'die' }
       ]
     }
@@ -164,16 +158,12 @@ export const KEPT: readonly Kept[] = [
       config: { ...PLAIN, carrier: 'sqlite', clients: 2 },
       steps: [
         {
+          ...PUBLISH,
           at: 0,
-          do: 'publish',
-          client: 0,
           to: ['kept', 'filed'],
           hasId: true,
           pace: 'steadily',
-          times: 1,
           keys: 3,
-          delay: 0,
-          takes: 0,
           failures: 5,
           failing: 'later'
         },
@@ -188,20 +178,7 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, carrier: 'memory' },
       steps: [
-        {
-          at: 0,
-          do: 'publish',
-          client: 0,
-          to: ['kept', 'filed'],
-          hasId: true,
-          pace: 'in turn',
-          times: 2,
-          keys: 1,
-          delay: 0,
-          takes: 0,
-          failures: 5,
-          failing: 'error'
-        },
+        { ...PUBLISH, at: 0, to: ['kept', 'filed'], hasId: true, pace: 'in turn', times: 2, failures: 5 },
         {
           at: 0,
           do: 'deploy',
@@ -219,20 +196,7 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, carrier: 'kafka' },
       steps: [
-        {
-          at: 0,
-          do: 'publish',
-          client: 0,
-          to: ['kept'],
-          hasId: false,
-          pace: 'at once',
-          times: 1,
-          keys: 1,
-          delay: 0,
-          takes: 0,
-          failures: 2,
-          failing: 'error'
-        },
+        { ...PUBLISH, at: 0, failures: 2 },
         { at: 30, do: 'hop', by: -600_000 }
       ]
     }
@@ -243,20 +207,7 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, carrier: 'rabbitmq' },
       steps: [
-        {
-          at: 0,
-          do: 'publish',
-          client: 0,
-          to: ['kept'],
-          hasId: false,
-          pace: 'at once',
-          times: 1,
-          keys: 1,
-          delay: 0,
-          takes: 0,
-          failures: 2,
-          failing: 'error'
-        },
+        { ...PUBLISH, at: 0, failures: 2 },
         { at: 20, do: 'away', for: 1_000 },
         { at: 30, do: 'hop', by: -600_000 }
       ]
@@ -278,20 +229,7 @@ export const KEPT: readonly Kept[] = [
       config: { ...PLAIN, carrier: 'nats', ordered: true },
       steps: [
         { at: 453, do: 'restart', service: 0, for: 1, times: 30 },
-        {
-          at: 0,
-          do: 'publish',
-          client: 0,
-          to: ['kept', 'filed'],
-          hasId: false,
-          pace: 'at once',
-          times: 1,
-          keys: 1,
-          delay: 0,
-          takes: 0,
-          failures: 0,
-          failing: 'error'
-        }
+        { ...PUBLISH, at: 0, to: ['kept', 'filed'] }
       ]
     }
   },
@@ -301,17 +239,7 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, carrier: 'websocket' },
       steps: [
-        {
-          at: 0,
-          do: 'request',
-          client: 0,
-          work: 'never',
-          takes: 0,
-          times: 1,
-          idempotent: false,
-          size: 0,
-          abort: 0
-        },
+        { ...REQUEST, at: 0, work: 'never' },
         { at: 0, do: 'freeze', client: 0, for: 3_000 },
         { at: 0, do: 'emit', client: 0, times: 1, takes: 0, size: 0 },
         { at: 0, do: 'restart', service: 0, for: 1, times: 1 }
@@ -336,29 +264,9 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, carrier: 'nest', inFlight: 4, timeout: 500 },
       steps: [
-        {
-          at: 0,
-          do: 'request',
-          client: 0,
-          work: 'wait',
-          takes: 2_367,
-          times: 4,
-          idempotent: false,
-          size: 0,
-          abort: 0
-        },
+        { ...REQUEST, at: 0, work: 'wait', takes: 2_367, times: 4 },
         { at: 0, do: 'emit', client: 0, times: 3, takes: 1, size: 0 },
-        {
-          at: 1,
-          do: 'request',
-          client: 0,
-          work: 'echo',
-          takes: 0,
-          times: 1,
-          idempotent: false,
-          size: 0,
-          abort: 0
-        }
+        { ...REQUEST, at: 1 }
       ]
     }
   },
@@ -368,17 +276,7 @@ export const KEPT: readonly Kept[] = [
     plan: {
       config: { ...PLAIN, clients: 2, delay: 30 },
       steps: [
-        {
-          at: 0,
-          do: 'request',
-          client: 1,
-          work: 'echo',
-          takes: 0,
-          times: 1,
-          idempotent: false,
-          size: 0,
-          abort: 22
-        },
+        { ...REQUEST, at: 0, client: 1, abort: 22 },
         { at: 23, do: 'stream', client: 0, source: 'observable', values: 0, take: 1, pause: 0 }
       ]
     }

@@ -138,59 +138,38 @@ export function inLevels(pattern: string): string {
   return pattern.replaceAll('.', '/').replaceAll('*', '+').replaceAll('>', '#')
 }
 
-@Controller()
-export class WildcardController {
-  @MessagePattern('orders.*.items')
-  items(@Ctx() context: { getPattern(): string }): unknown {
-    return `items by ${context.getPattern()}`
-  }
+/** A controller whose patterns have wildcards, written as a transport wants them. */
+function wildcardController(written: (pattern: string) => string) {
+  @Controller()
+  class WildcardController {
+    @MessagePattern(written('orders.*.items'))
+    items(@Ctx() context: { getPattern(): string }): unknown {
+      return `items by ${context.getPattern()}`
+    }
 
-  @MessagePattern('orders.>')
-  rest(@Ctx() context: { getPattern(): string }): unknown {
-    return `rest by ${context.getPattern()}`
-  }
+    @MessagePattern(written('orders.>'))
+    rest(@Ctx() context: { getPattern(): string }): unknown {
+      return `rest by ${context.getPattern()}`
+    }
 
-  @MessagePattern('orders.new.items')
-  exact(): unknown {
-    return 'exact'
-  }
+    @MessagePattern(written('orders.new.items'))
+    exact(): unknown {
+      return 'exact'
+    }
 
-  @EventPattern('audit.*')
-  audit(@Payload() data: unknown): void {
-    said.values.put(['one', data])
-  }
+    @EventPattern(written('audit.*'))
+    audit(@Payload() data: unknown): void {
+      said.values.put(['one', data])
+    }
 
-  @EventPattern('audit.>')
-  auditAll(@Payload() data: unknown): void {
-    said.values.put(['all', data])
+    @EventPattern(written('audit.>'))
+    auditAll(@Payload() data: unknown): void {
+      said.values.put(['all', data])
+    }
   }
+  return WildcardController
 }
 
-/** The handlers of `WildcardController`, for transports whose wildcards stand for levels. */
-@Controller()
-export class LevelsController {
-  @MessagePattern('orders/+/items')
-  items(@Ctx() context: { getPattern(): string }): unknown {
-    return `items by ${context.getPattern()}`
-  }
-
-  @MessagePattern('orders/#')
-  rest(@Ctx() context: { getPattern(): string }): unknown {
-    return `rest by ${context.getPattern()}`
-  }
-
-  @MessagePattern('orders/new/items')
-  exact(): unknown {
-    return 'exact'
-  }
-
-  @EventPattern('audit/+')
-  audit(@Payload() data: unknown): void {
-    said.values.put(['one', data])
-  }
-
-  @EventPattern('audit/#')
-  auditAll(@Payload() data: unknown): void {
-    said.values.put(['all', data])
-  }
-}
+export const WildcardController = wildcardController((pattern) => pattern)
+/** The same handlers, for transports whose wildcards stand for levels. */
+export const LevelsController = wildcardController(inLevels)
