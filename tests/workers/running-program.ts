@@ -117,3 +117,18 @@ export class RunningProgram {
     await this.ended
   }
 }
+
+/** Programs with two workers for the tests of a file, and a function that ends them. */
+export function programs() {
+  const running: RunningProgram[] = []
+  return {
+    run(options: ProgramOptions = {}, ownGroup = false): RunningProgram {
+      const program = new RunningProgram({ ...options, service: { workers: 2, ...options.service } }, ownGroup)
+      running.push(program)
+      return program
+    },
+    async endAll(): Promise<void> {
+      for (const program of running.splice(0)) await program.end()
+    }
+  }
+}

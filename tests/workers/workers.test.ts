@@ -3,25 +3,19 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, it } from 'node:test'
 import { freePort, within } from '@elysia-microservices/test-support'
 import { ConnectionError } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
 import { load } from '../support/load.ts'
-import { testsFolder, underBun } from '../workspace.ts'
+import { testsFolder } from '../workspace.ts'
 import type { ProgramOptions } from './program.ts'
-import { RunningProgram } from './running-program.ts'
+import { programs, type RunningProgram } from './running-program.ts'
 
 const certificates = `${testsFolder}/fixtures/tls`
-const programs: RunningProgram[] = []
-
-function run(options: ProgramOptions = {}, ownGroup = false): RunningProgram {
-  const program = new RunningProgram({ ...options, service: { workers: 2, ...options.service } }, ownGroup)
-  programs.push(program)
-  return program
-}
+const { run, endAll } = programs()
 
 /** Listens on a port, as another program would. */
 async function listening(): Promise<{ readonly port: number; close(): void }> {
@@ -31,73 +25,27 @@ async function listening(): Promise<{ readonly port: number; close(): void }> {
   return { port: (server.address() as net.AddressInfo).port, close: () => server.close() }
 }
 
-/** The ids of the processes that answer HTTP. */
-async function answeringHttp(port: number): Promise<number[]> {
-  const answering = new Set<number>()
-  for (let n = 0; n < 64; n++) {
-    const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })
-    answering.add(Number(await response.text()))
-  }
-  return [...answering].sort()
-}
-
-/**
- * One request over a connection. It is written by hand, because some clients send a request again if its connection
- * is lost. @returns whether the server closes the connection after its answer
- */
-function isLastAnswer(socket: net.Socket): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const end = (settle: () => void) => {
-      socket.off('data', read).off('error', reject).off('close', lost)
-      settle()
-    }
-    const lost = () => end(() => reject(new Error('The connection was closed before the answer')))
-    const read = (chunk: Buffer) => {
-      text += chunk.toString('latin1')
-      const [head = '', body] = text.split(/\r\n\r\n/, 2)
-      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN)
-      const isWhole = Number.isNaN(length) ? text.endsWith('0\r\n\r\n') : body?.length === length
-      if (body !== undefined && isWhole) end(() => resolve(/connection: close/i.test(head)))
-    }
-    socket.on('data', read).on('error', reject).on('close', lost)
-    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
-  })
-}
-
 describe('a service with workers', () => {
-  afterEach(async () => {
-    for (const program of programs.splice(0)) await program.end()
-  })
+  afterEach(endAll)
 
-  it('answers by all workers, on one port, and never by the supervisor', async () => {
-    const program = run()
+  it('answers by all workers, as many as processors by auto, on one port, and never by the supervisor', async () => {
+    const program = run({ service: { workers: 'auto' } })
     const workers = await program.port().then(() => program.workers())
-    assert.equal(workers.length, 2)
+    assert.equal(workers.length, availableParallelism())
     const answering = new Set<number>()
     for (let n = 0; n < 64; n++) answering.add(await (await program.client()).request<number>('pid'))
     assert.deepEqual([...answering].sort(), [...workers].sort())
     assert.ok(!answering.has(program.pid))
-  })
-
-  it('gives workers the arguments of the program, and no additional variable in their environment', async () => {
-    const program = run()
+    // Workers have the arguments of the program, and no additional variable in their environment.
     const client = await program.client()
     const [options, second] = await client.request<string[]>('arguments')
-    assert.equal((JSON.parse(options as string) as ProgramOptions).service?.workers, 2)
+    assert.equal((JSON.parse(options as string) as ProgramOptions).service?.workers, 'auto')
     assert.equal(second, 'second')
     const names = await client.request<string[]>('environment')
     assert.deepEqual(
       names.filter((name) => name.includes('WORKER')),
       []
     )
-  })
-
-  it('has as many workers as there are processors by auto', async () => {
-    const program = run({ service: { workers: 'auto' } })
-    await program.port()
-    const { availableParallelism } = await import('node:os')
-    assert.equal((await program.workers()).length, availableParallelism())
   })
 
   it('loses no idempotent request when a worker is killed, and starts another', async () => {
@@ -300,42 +248,33 @@ describe('a service with workers', () => {
     assert.ok(starts <= 12, `${starts} processes started`)
   })
 
-  it('replaces its workers one after the other while they are called', async () => {
+  it('replaces its workers one after the other, and answers old and new connections meanwhile', async () => {
     const program = run()
     await program.port()
     const before = await program.workers()
     const stop = load((await program.clientOfEachWorker()).values())
+    let isOver = false
+    let entered = 0
+    const callers = Array.from({ length: 4 }, async () => {
+      for (; !isOver; entered++) {
+        const client = await program.client()
+        await client.request('pid', undefined, { idempotent: true, timeout: 20_000 })
+        await client.close()
+      }
+    })
     program.kill('SIGHUP')
     await program.until(() => program.facts.some(({ done }) => done === 'SIGHUP'))
+    isOver = true
+    await Promise.all(callers)
     const { answered, failures } = await stop()
     assert.deepEqual(failures, [])
-    assert.ok(answered > 0)
+    assert.ok(answered > 0 && entered > 0)
     const after = await program.workers()
     assert.equal(after.length, 2)
     assert.deepEqual(
       after.filter((pid) => before.includes(pid)),
       []
     )
-  })
-
-  it('leaves no new connection without an answer while it replaces its workers', async () => {
-    const program = run()
-    await program.port()
-    let running = true
-    let answered = 0
-    const callers = Array.from({ length: 4 }, async () => {
-      while (running) {
-        const client = await program.client()
-        await client.request('pid', undefined, { idempotent: true, timeout: 20_000 })
-        await client.close()
-        answered++
-      }
-    })
-    program.kill('SIGHUP')
-    await program.until(() => program.facts.some(({ done }) => done === 'SIGHUP'))
-    running = false
-    await Promise.all(callers)
-    assert.ok(answered > 0)
   })
 
   it('speaks TLS, and reloads the certificate of all workers, later ones too', async () => {
@@ -377,84 +316,4 @@ describe('a service with workers', () => {
     assert.equal(code, 'OPTION')
     assert.match(message, /A service of this process has workers already/)
   })
-
-  it('serves HTTP of its app by the workers, and never by the supervisor', async () => {
-    const http = await freePort()
-    const program = run({ http })
-    await program.port()
-    assert.deepEqual(await answeringHttp(http), [...(await program.workers())].sort())
-    program.kill('SIGTERM')
-    assert.equal(await program.ended, 0)
-  })
-
-  it('moves HTTP clients to other workers before it replaces one, so that none of their requests fails', async () => {
-    const port = await freePort()
-    const program = run({ http: port })
-    await program.port()
-    const before = await program.workers()
-    const failures: string[] = []
-    let answers = 0
-    let isOver = false
-    const client = async () => {
-      while (!isOver) {
-        const socket = net.connect(port, '127.0.0.1')
-        socket.on('error', () => {})
-        try {
-          await once(socket, 'connect')
-          // On Bun the kernel may reset a connection that is new when a worker stops listening.
-          let isLast = await isLastAnswer(socket).catch((error: unknown) => {
-            if (underBun) return true
-            throw error
-          })
-          for (; !isLast && !isOver; answers++) {
-            // So the connection is idle for a part of the time, as kept connections are.
-            await new Promise((resolve) => setTimeout(resolve, 2))
-            isLast = await isLastAnswer(socket)
-          }
-        } catch (error) {
-          failures.push(String(error))
-        }
-        socket.destroy()
-      }
-    }
-    const clients = Array.from({ length: 8 }, client)
-    for (let restart = 0; restart < 2; restart++) {
-      program.kill('SIGHUP')
-      await program.fact('done', restart)
-    }
-    isOver = true
-    await Promise.all(clients)
-    assert.deepEqual(failures, [])
-    assert.ok(answers > 100, `${answers} answers`)
-    const after = await program.workers()
-    assert.deepEqual(
-      after.filter((pid) => before.includes(pid)),
-      []
-    )
-  })
-
-  if (underBun) {
-    it('also finishes HTTP requests in flight when it is stopped', async () => {
-      const http = await freePort()
-      const program = run({ http })
-      await program.port()
-      const response = fetch(`http://127.0.0.1:${http}/slow`)
-      await program.fact('done')
-      program.kill('SIGTERM')
-      assert.equal((await response).status, 200)
-      assert.equal(await program.ended, 0)
-    })
-
-    it('serves HTTP by the workers if its app is used in another app', async () => {
-      const http = await freePort()
-      const program = run({ http, nested: true })
-      await program.port()
-      assert.deepEqual(await answeringHttp(http), [...(await program.workers())].sort())
-    })
-  } else
-    it('reports that its app must be the one that listens', async () => {
-      const program = run({ http: await freePort(), nested: true })
-      assert.equal(await program.ended, 1)
-      assert.match(program.log, /must be used in the app that listens/)
-    })
 })
