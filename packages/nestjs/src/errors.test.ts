@@ -177,6 +177,8 @@ for (const protocol of ['rsocket', 'nest'] as const) {
 
     it('no answer in time is a TimeoutError', async () => {
       const client = clientOf(ours, protocol, { timeout: 20 })
+      // Without a connection in that time it would be another error.
+      await client.connect()
       assert.ok((await errorOf(client, 'silent', 1)) instanceof TimeoutError)
       await client.close()
     })

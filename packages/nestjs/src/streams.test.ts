@@ -221,6 +221,7 @@ describe('streams of a Nest application on rsocket alone', () => {
 
   it('abort the signal of a handler whose caller waits no longer', async () => {
     const hasty = clientOf(service, 'rsocket', { timeout: 50 })
+    await hasty.connect()
     const error = await errorOf(hasty, 'waits', {})
     assert.ok(error instanceof Error)
     assert.equal(await ended.promise, 'aborted')

@@ -122,6 +122,7 @@ for (const [socketsName, sockets] of SOCKETS) {
           mayHaveRun: true
         })
         const hasty = connectTo(server.address!.port, { timeout: 20 })
+        await hasty.connect()
         await assert.rejects(hasty.request('wait', 1), { name: 'TimeoutError', timeout: 20 })
         await assert.rejects(values(hasty, 'wait', 1), { name: 'TimeoutError' })
         assert.equal(await hasty.request('echo', 1, { timeout: 60_000 }), 1)

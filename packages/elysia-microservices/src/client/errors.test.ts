@@ -76,7 +76,10 @@ async function further(way: Way) {
     })
   await service.listen()
   cleanups.add(service)
-  return { ends, down: cleanups.add(connect(ends.client({ retry: false }))) }
+  const down = cleanups.add(connect(ends.client({ retry: false })))
+  // A time of a millisecond may be over before there is a connection, which would be another error.
+  await down.connect()
+  return { ends, down }
 }
 
 /** Mistakes of a handler that calls other services. */

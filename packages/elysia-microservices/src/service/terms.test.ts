@@ -190,6 +190,7 @@ describe('a stream that has begun', () => {
       await cleanups.add(service).listen()
       const client = cleanups.add(connect<typeof service>(options()))
       const connected = () => cleanups.add(connect({ ...options() }))
+      await client.connect()
       assert.deepEqual(await collected(client.stream('outer', undefined, { timeout: 200 })), [1, 'answered'])
     })
 })

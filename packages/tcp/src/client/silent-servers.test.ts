@@ -86,6 +86,7 @@ for (const [name, sockets] of SOCKETS) {
     it("is left on Nest's wire when three calls have timed out", async () => {
       const at = await open((connection) => connection === 0)
       const client = ends.client(at, { protocol: 'nest' })
+      await client.connect()
       for (let count = 0; count < 3; count++)
         await assert.rejects(client.request('echo', 1, { timeout: 20 }), { name: 'TimeoutError' })
       assert.equal(await client.request('echo', 4), 4)

@@ -269,6 +269,7 @@ for (const [socketsName, sockets] of SOCKETS) {
     it('a caller that gives up frees no room while its handler runs', async () => {
       await start({ inFlight: 1 })
       const caller = client()
+      await caller.connect()
       await assert.rejects(caller.request('wait', 1, { timeout: 10 }), { name: 'TimeoutError' })
       await assert.rejects(caller.request('later', 2), { name: 'RejectedError' })
       answerOne()
