@@ -173,7 +173,8 @@ describe('dev', () => {
 import { microservice } from 'elysia-microservices'
 const service = microservice({ name: 'stock', transport: 'tcp', port: ${port}, shutdownOn: ['SIGTERM'] })
   .use(health({ port: ${probes} }))
-while (!(await fetch('http://127.0.0.1:${probes}/livez').catch(() => undefined))?.ok);
+while (!(await fetch('http://127.0.0.1:${probes}/livez').catch(() => undefined))?.ok)
+  await new Promise((go) => setTimeout(go, 10))
 console.log('its readiness is', (await fetch('http://127.0.0.1:${probes}/readyz')).status)
 setTimeout(() => service.listen(), 200)
 `

@@ -6,7 +6,7 @@ import net from 'node:net'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, it } from 'node:test'
-import { freePort, within } from '@elysia-microservices/test-support'
+import { freePort, until, within } from '@elysia-microservices/test-support'
 import { ConnectionError } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
 import { load } from '../support/load.ts'
@@ -57,9 +57,8 @@ describe('a service with workers', () => {
     process.kill(victim, 'SIGKILL')
     const replacement = await program.fact('started', 2)
     await program.until(() => program.log.includes('has ended (SIGKILL)'))
-    let workers = await program.workers()
-    while (!workers.includes(replacement)) workers = await program.workers()
-    assert.deepEqual([...workers].sort(), [survivor, replacement].sort())
+    await until('the new worker answers', async () => (await program.workers()).includes(replacement))
+    assert.deepEqual([...(await program.workers())].sort(), [survivor, replacement].sort())
     const { failures } = await stop()
     assert.deepEqual(failures, [])
   })
@@ -71,9 +70,11 @@ describe('a service with workers', () => {
     const [victim] = clients.keys()
     process.kill(victim as number, 'SIGKILL')
     const replacement = await program.fact('started', 2)
-    const answered = async () => Promise.all([...clients.values()].map((client) => client.request('pid')))
     // At first, both clients are connected to the worker that was not killed.
-    while (!(await answered()).includes(replacement));
+    await until('the new worker has a connection', async () => {
+      const answered = await Promise.all([...clients.values()].map((client) => client.request('pid')))
+      return answered.includes(replacement)
+    })
   })
 
   it('sends an error to each caller whose request was lost with a killed worker', async () => {
