@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import net from 'node:net'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
@@ -13,47 +12,25 @@ import { Discard, type DurableOptions, RetryLater } from '@elysia-microservices/
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
+import { between, eachFrame, isConfirmation } from '../support/rabbitmq-relay.ts'
 import { rabbitmqMissing } from '../support/rabbitmq-server.ts'
 
-/** The frame that confirms a published message: a method (1), basic (60), ack (80). */
-const CONFIRM = { type: 1, method: (60 << 16) | 80 }
-
-/** A proxy for a connection that holds back the server's confirmations until they are released. */
+/** A server between clients and RabbitMQ that holds back confirmations until they are released. */
 async function confirmsHeldBack(port: number) {
   const held: (() => void)[] = []
   let isHolding = true
-  const sockets = new Set<net.Socket>()
-  const between = net.createServer((client) => {
-    const upstream = net.connect(port, '127.0.0.1')
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-    }
-    client.pipe(upstream)
-    upstream.on('close', () => client.destroy())
-    let bytes = Buffer.alloc(0)
-    upstream.on('data', (chunk: Buffer) => {
-      bytes = Buffer.concat([bytes, chunk])
-      // A frame has a type, a channel, a size, that many bytes, and an end byte.
-      while (bytes.length >= 7 && bytes.length >= bytes.readUInt32BE(3) + 8) {
-        const frame = bytes.subarray(0, bytes.readUInt32BE(3) + 8)
-        bytes = bytes.subarray(frame.length)
-        const isConfirm = frame[0] === CONFIRM.type && frame.readUInt32BE(7) === CONFIRM.method
-        if (isConfirm && isHolding) held.push(() => client.write(frame))
-        else client.write(frame)
-      }
+  const relay = await between(port, (client, server) => {
+    client.pipe(server)
+    eachFrame(server, (frame) => {
+      if (isHolding && isConfirmation(frame)) held.push(() => client.write(frame))
+      else client.write(frame)
     })
   })
-  await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
   return {
-    port: (between.address() as net.AddressInfo).port,
+    ...relay,
     release() {
       isHolding = false
       for (const write of held.splice(0)) write()
-    },
-    async stop() {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => between.close(resolve))
     }
   }
 }
@@ -110,7 +87,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
     it('whose next attempt arrives before the server has confirmed it is still handled, and only once', async () => {
       const seen: unknown[] = []
       const link = await confirmsHeldBack(setup.server.port)
-      cleanUps.push(() => link.stop())
+      cleanUps.push(async () => link.close())
       const service = await serve(
         'hasty',
         'hasty.x',
@@ -119,7 +96,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
           if (delivery?.attempt === 1) throw new Error('not now')
         },
         { retry: { attempts: 3, minDelay: 10 } },
-        `amqp://127.0.0.1:${link.port}`
+        link.url
       )
       await setup.client.publish('hasty.x', 1)
       await until('its second attempt has come', () => seen.length === 2)

@@ -1,44 +1,23 @@
 /** A RabbitMQ server that sends heartbeats, but takes no messages any more, or answers nothing on one channel. */
 import assert from 'node:assert/strict'
-import net from 'node:net'
+import type net from 'node:net'
 import { it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { isMissing, pause, until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
+import { between, eachFrame, isConfirmation } from '../support/rabbitmq-relay.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 
 /** The type of a heartbeat frame. */
 const HEARTBEAT = 8
-/** `basic.ack`, as the class and the method of a frame. */
-const ACK = (60 << 16) | 80
-/** Bytes of a frame besides its content: type, channel and size before it, one byte behind it. */
-const AROUND = 8
-
-/**
- * A server between the clients and RabbitMQ.
- * @param join is called with both ends of each connection, and passes on what they say
- */
-async function between(port: number, join: (client: net.Socket, server: net.Socket) => void) {
-  const relay = net.createServer((client) => {
-    const server = net.connect(port, '127.0.0.1')
-    for (const socket of [client, server]) socket.on('error', () => {})
-    join(client, server)
-    client.on('close', () => server.destroy())
-    server.on('close', () => client.destroy())
-  })
-  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
-  const urls = `amqp://127.0.0.1:${(relay.address() as net.AddressInfo).port}`
-  return { urls, close: () => relay.close() }
-}
 
 /** A server between the clients and RabbitMQ. Of the first channel with a confirmation, later confirmations are lost. */
 async function withoutConfirmations(port: number) {
   const seen = { lost: 0, onOtherChannels: 0, connections: 0 }
   let blocked: number | undefined
   const passed = (frame: Buffer) => {
-    const isAck = frame[0] === 1 && frame.readUInt32BE(7) === ACK
-    if (!isAck) return true
+    if (!isConfirmation(frame)) return true
     const channel = frame.readUInt16BE(1)
     const isFirst = blocked === undefined
     blocked ??= channel
@@ -49,16 +28,7 @@ async function withoutConfirmations(port: number) {
   const relay = await between(port, (client, server) => {
     seen.connections++
     client.pipe(server)
-    let rest = Buffer.alloc(0)
-    server.on('data', (chunk: Buffer) => {
-      rest = Buffer.concat([rest, chunk])
-      while (rest.length >= AROUND) {
-        const end = AROUND + rest.readUInt32BE(3)
-        if (rest.length < end) return
-        if (passed(rest.subarray(0, end))) client.write(rest.subarray(0, end))
-        rest = rest.subarray(end)
-      }
-    })
+    eachFrame(server, (frame) => passed(frame) && client.write(frame))
   })
   return { ...relay, seen }
 }
@@ -67,7 +37,7 @@ const logger = { error() {}, warn() {} }
 
 /** A service that answers `<name>.echo`. */
 async function echoing(url: string, name: string) {
-  const service = microservice({ name, transport: rabbitmq({ url: url }), logger })
+  const service = microservice({ name, transport: rabbitmq({ url }), logger })
   await service.message(`${name}.echo`, ({ data }) => data).listen()
   return service
 }
@@ -75,7 +45,7 @@ async function echoing(url: string, name: string) {
 /** A service that handles the durable events `<name>.x`, and their data. */
 async function collecting(url: string, name: string) {
   const seen: unknown[] = []
-  const service = microservice({ name, transport: rabbitmq({ url: url }), logger })
+  const service = microservice({ name, transport: rabbitmq({ url }), logger })
   await service.event(`${name}.x`, ({ data }) => void seen.push(data), { durable: true }).listen()
   return { service, seen }
 }
@@ -96,7 +66,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       })
     })
     const client = connect({
-      transport: rabbitmq({ url: relay.urls, connectTimeout: 2_000, heartbeat: 2_000 }),
+      transport: rabbitmq({ url: relay.url, connectTimeout: 2_000, heartbeat: 2_000 }),
       logger,
       timeout: 60_000
     })
@@ -129,7 +99,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       })
     })
     const client = connect({
-      transport: rabbitmq({ url: relay.urls, connectTimeout: 1_000, heartbeat: 1_000 }),
+      transport: rabbitmq({ url: relay.url, connectTimeout: 1_000, heartbeat: 1_000 }),
       logger,
       timeout: 60_000
     })
@@ -153,7 +123,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       ends.push(client)
       client.pipe(server).pipe(client)
     })
-    const client = connect({ transport: rabbitmq({ url: relay.urls }), logger, timeout: 60_000 })
+    const client = connect({ transport: rabbitmq({ url: relay.url }), logger, timeout: 60_000 })
     const lost = new Promise<void>((resolve) => {
       client.onStatus(({ type }) => type === 'disconnected' && resolve())
     })
@@ -176,7 +146,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     const { port, url } = await sharedRabbitmq()
     const { service, seen } = await collecting(url, 'blocked')
     const relay = await withoutConfirmations(port)
-    const client = connect({ transport: rabbitmq({ url: relay.urls }), logger, timeout: 60_000 })
+    const client = connect({ transport: rabbitmq({ url: relay.url }), logger, timeout: 60_000 })
     try {
       await client.publish('blocked.x', 1)
       await Promise.all([2, 3, 4].map((n) => client.publish('blocked.x', n)))
@@ -197,7 +167,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     const relay = await withoutConfirmations(port)
     const handled: unknown[] = []
     const failed = new Set<unknown>()
-    const transport = rabbitmq({ url: relay.urls, connectTimeout: 1_000, heartbeat: 1_000 })
+    const transport = rabbitmq({ url: relay.url, connectTimeout: 1_000, heartbeat: 1_000 })
     const service = microservice({ name: 'silent', transport, logger }).event(
       'silent.x',
       ({ data }) => {
@@ -210,7 +180,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       { durable: { retry: { attempts: 3, minDelay: 10 } } }
     )
     await service.listen()
-    const client = connect({ transport: rabbitmq({ url: url }), logger })
+    const client = connect({ transport: rabbitmq({ url }), logger })
     try {
       await client.publish('silent.x', 1)
       await until('the first is handled', () => handled.includes(1))
