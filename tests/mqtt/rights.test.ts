@@ -10,9 +10,10 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
-import { type Message, microservice } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { connectAsync } from 'mqtt'
+import { makeAllCalls, startOrders } from '../engines/all-calls.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { testsFolder } from '../workspace.ts'
 
@@ -58,31 +59,10 @@ if (!isMissing('rights over MQTT', mosquittoMissing())) {
       mqtt({ url: server.url, username: user, password, inboxPrefix: user })
 
     it('let a service and its caller do all kinds of calls', async () => {
-      const orders = microservice({ name: 'orders', transport: transportOf('orders'), logger })
-        .message('orders/total', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
-        .message('orders/watch', async function* () {
-          for (let n = 1; n <= 2_000; n++) yield n
-        })
-        .message('orders/sum', async ({ data }: Message<AsyncIterable<number>>) => {
-          let sum = 0
-          for await (const n of data) sum += n
-          return sum
-        })
-      await orders.listen()
+      const orders = await startOrders(transportOf('orders'), logger, '/')
       const web = connect({ transport: transportOf('web'), logger })
       try {
-        assert.equal(await web.request('orders/total', [1, 2]), 3)
-        let values = 0
-        for await (const _ of web.stream('orders/watch')) values++
-        assert.equal(values, 2_000)
-        for await (const _ of web.stream('orders/watch')) break
-        const numbers = async function* () {
-          for (let n = 1; n <= 500; n++) yield n
-        }
-        assert.equal(await web.request('orders/sum', numbers()), 125_250)
-        const all = await Promise.all(Array.from({ length: 200 }, (_, n) => web.request('orders/total', [n])))
-        assert.equal(all[199], 199)
-        await assert.rejects(web.request('orders/none', 1), { code: 'PATTERN_NOT_FOUND' })
+        await makeAllCalls(web, '/')
         assert.deepEqual(log.lines, [])
         await assert.rejects(
           web.request('payments/total', 1),

@@ -10,6 +10,7 @@ import { isMissing, Link, Log, PATIENCE, until, within } from '@elysia-microserv
 import { connect as connectDriver, errors, headers, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
+import { makeAllCalls, startOrders } from '../engines/all-calls.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { testsFolder } from '../workspace.ts'
 
@@ -117,23 +118,6 @@ if (!isMissing('rights over NATS', natsMissing())) {
       cleanUps.push(() => driver.close())
       return driver
     }
-    async function startOrders() {
-      const orders = microservice({ name: 'orders', transport: transportOf('orders'), logger })
-        .message('orders.total', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
-        .message('orders.nothing', () => undefined)
-        .message('orders.large', ({ data }: Message<string>) => data)
-        .message('orders.watch', async function* () {
-          for (let n = 1; n <= 2_000; n++) yield n
-        })
-        .message('orders.sum', async ({ data }: Message<AsyncIterable<number>>) => {
-          let sum = 0
-          for await (const n of data) sum += n
-          return sum
-        })
-      await orders.listen()
-      cleanUps.push(() => orders.stop())
-      return orders
-    }
     async function startLedger(handle: (data: unknown) => void, servers = server.url, user = 'ledger') {
       const ledger = microservice({
         name: 'ledger',
@@ -154,25 +138,9 @@ if (!isMissing('rights over NATS', natsMissing())) {
     })
 
     it('let a service and its caller do all kinds of calls', async () => {
-      await startOrders()
-      const web = clientOf('web')
-      assert.equal(await web.request('orders.total', [1, 2]), 3)
-      const many = Array.from({ length: 500 }, (_, n) => web.request('orders.total', [n, 1]))
-      assert.deepEqual(
-        await Promise.all(many),
-        many.map((_, n) => n + 1)
-      )
-      let values = 0
-      for await (const _ of web.stream('orders.watch')) values++
-      assert.equal(values, 2_000)
-      for await (const _ of web.stream('orders.watch')) break
-      const numbers = async function* () {
-        for (let n = 1; n <= 500; n++) yield n
-      }
-      assert.equal(await web.request('orders.sum', numbers()), 125_250)
-      const text = 'x'.repeat(5_000_000)
-      assert.equal(await web.request('orders.large', text), text)
-      await assert.rejects(web.request('orders.none', 1), { name: 'PatternNotFoundError' })
+      const orders = await startOrders(transportOf('orders'), logger)
+      cleanUps.push(() => orders.stop())
+      await makeAllCalls(clientOf('web'))
       assert.deepEqual(log.lines, [])
     })
 
@@ -294,11 +262,12 @@ if (!isMissing('rights over NATS', natsMissing())) {
 
     it('do not let a caller delete a stream in the name of a service', async () => {
       await startLedger(() => {})
-      const orders = await startOrders()
+      const orders = await startOrders(transportOf('orders'), logger)
+      cleanUps.push(() => orders.stop())
       const web = await driverOf('web')
       for (const subject of [
         'orders.nothing',
-        'orders.large',
+        'orders.same',
         '_ELYSIA.TOGETHER.orders.nothing',
         '_ELYSIA.CALLS'
       ])

@@ -10,6 +10,7 @@ import { collected, isMissing, Log, PATIENCE, until } from '@elysia-microservice
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
+import { makeAllCalls, startOrders } from '../engines/all-calls.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { testsFolder } from '../workspace.ts'
 
@@ -102,29 +103,10 @@ if (!isMissing('rights over Redis', redisMissing())) {
     })
 
     it('let a service and its caller do all kinds of calls', async () => {
-      const orders = microservice({ name: 'orders', transport: transportOf('orders'), logger })
-        .message('orders.total', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
-        .message('orders.watch', async function* () {
-          for (let n = 1; n <= 2_000; n++) yield n
-        })
-        .message('orders.sum', async ({ data }: Message<AsyncIterable<number>>) => {
-          let sum = 0
-          for await (const n of data) sum += n
-          return sum
-        })
-      await orders.listen()
+      const orders = await startOrders(transportOf('orders'), logger)
       cleanUps.push(() => orders.stop())
       const web = clientOf('web')
-      assert.equal(await web.request('orders.total', [1, 2]), 3)
-      let values = 0
-      for await (const _ of web.stream('orders.watch')) values++
-      assert.equal(values, 2_000)
-      for await (const _ of web.stream('orders.watch')) break
-      const numbers = async function* () {
-        for (let n = 1; n <= 500; n++) yield n
-      }
-      assert.equal(await web.request('orders.sum', numbers()), 125_250)
-      await assert.rejects(web.request('orders.none', 1), { name: 'PatternNotFoundError' })
+      await makeAllCalls(web)
       assert.deepEqual(log.lines, [])
       await assert.rejects(
         web.request('payments.total', 1),
