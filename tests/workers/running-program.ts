@@ -123,7 +123,10 @@ export function programs() {
   const running: RunningProgram[] = []
   return {
     run(options: ProgramOptions = {}, ownGroup = false): RunningProgram {
-      const program = new RunningProgram({ ...options, service: { workers: 2, ...options.service } }, ownGroup)
+      const program = new RunningProgram(
+        { ...options, service: { workers: 2, ...options.service } },
+        ownGroup
+      )
       running.push(program)
       return program
     },

@@ -131,7 +131,10 @@ describe('a connection to Redis', () => {
     for (let n = 0; n < 2; n++) await ask()
     await second.leave()
     for (let n = 0; n < 2; n++) await ask()
-    assert.deepEqual([taken.map((one) => one.charAt(0)).toSorted(), lists], [['a', 'a', 'a', 'a', 'b'], before])
+    assert.deepEqual(
+      [taken.map((one) => one.charAt(0)).toSorted(), lists],
+      [['a', 'a', 'a', 'a', 'b'], before]
+    )
   })
 
   it('asks another process when the first has gone without a word', async () => {
