@@ -33,7 +33,7 @@ if (!isMissing('Nest and our transport over Redis', redisMissing()))
       await engine.close()
     })
 
-    /** What was written since the last call. */
+    /** The lines that were written since the last call. */
     async function written(): Promise<string[]> {
       await marker.publish(MARK, '')
       await until('the mark', () => lines.at(-1)?.startsWith(MARK) === true)

@@ -85,7 +85,7 @@ describe('a connection to Redis', () => {
   })
 
   it('tells a caller at once that nobody has received its request, and of a stopped process, too', async () => {
-    // Whoever handles events of all patterns answers no request.
+    // A handler of all events answers no request.
     await serve('listener', subjectOf('*', { answers: false }))
     const { ask, answers, inbox } = await call()
     await ask()
