@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { isMissing } from '@elysia-microservices/test-support'
+import { isMissing, PATIENCE } from '@elysia-microservices/test-support'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
@@ -126,7 +126,7 @@ describe('RSocket in a browser', () => {
   })
 
   if (!isMissing('RSocket in a browser', chromiumMissing()))
-    it('carries them in a page whose policy forbids eval()', async () => {
+    it('carries them in a page whose policy forbids eval()', { timeout: PATIENCE }, async () => {
       const browser = await openBrowser()
       try {
         const tab = await browser.newPage()
