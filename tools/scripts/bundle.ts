@@ -1,21 +1,14 @@
 /**
  * Bundles a package's entry points: a program that imports a package reads a few files in place of hundreds, which
  * halves the time until it listens (docs/performance.md, "Start"). Run it in the package's folder after `tsc -b`,
- * which writes the declarations: those that an entry point needs are copied beside the bundles. Modules that are
+ * which writes the declarations: what the entry points need of them is written beside the bundles. Modules that are
  * imported lazily stay in files of their own. Other packages are not bundled, except those in `INCLUDED`.
  */
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
 import { build, type Plugin, transform } from 'esbuild'
+import { declarationsOf } from './declarations.ts'
 
 const FOLDER = 'lib'
 /**
@@ -26,8 +19,6 @@ const INCLUDED = ['msgpackr', '@bufbuild/protobuf', '@elysia-microservices/test-
 const TARGET = 'node20'
 /** The folder into which `tsc -b` writes declarations. */
 const COMPILED = 'dist'
-/** The path of a neighbouring file, as `tsc` writes it in `import … from`, `export … from` and `import()`. */
-const IMPORT = /\b(?:from |import ?\(?)'(\.[^']+)\.[jt]s'/g
 
 /**
  * Imports of a chunk from which nothing is used. They are removed: chunks do nothing when they are loaded
@@ -145,16 +136,12 @@ for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
     writeFileSync(file, withOwnNames(readFileSync(file, 'utf8').replaceAll(BARE_IMPORT, '')))
 }
 
-const declarations = new Set(targets.map(({ types }) => types.replace(`./${FOLDER}/`, '')))
-for (const file of declarations) {
-  const compiled = join(COMPILED, file)
+const types = targets.map((target) => target.types.replace(`./${FOLDER}/`, ''))
+const declarations = declarationsOf(types, (file) => readFileSync(join(COMPILED, file), 'utf8'))
+for (const [file, text] of declarations) {
   const copy = join(FOLDER, file)
   mkdirSync(dirname(copy), { recursive: true })
-  copyFileSync(compiled, copy)
-  for (const [, path] of readFileSync(compiled, 'utf8').matchAll(IMPORT)) {
-    // Iterating over a set also visits items that are added during the loop.
-    declarations.add(join(dirname(file), `${path}.d.ts`))
-  }
+  writeFileSync(copy, text)
 }
 
 /** Gives each class its own name back. Inside of the class that name stands for the class, too. */
