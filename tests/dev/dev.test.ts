@@ -290,6 +290,24 @@ new Elysia({ adapter: node() })${plugins}.listen({ hostname: '127.0.0.1', port: 
     await dev.says('done twice')
   })
 
+  it('prints in one line why a service has crashed that was to end anyway', async () => {
+    const { dev } = start({
+      'microservices.config.js': config({ services: { idle: { entry: 'idle.js', ready: false } } }),
+      'idle.js': idle(
+        "process.on('SIGTERM', () => {\n  throw new Error('no way')\n})\nconsole.log('it runs')"
+      )
+    })
+    await dev.says('it runs')
+    assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+    const last = dev.log.lines.slice(dev.log.lines.findIndex((line) => line.includes('are stopped')) + 1)
+    assert.equal(last.length, 2, last.join('\n'))
+    assert.match(
+      last[0] ?? '',
+      /^dev {2}\| idle has crashed with code 1 after [\d.]+ s: [Ee]rror: no way \(idle\.js:4\)$/
+    )
+    assert.equal(last[1], 'dev  | All have ended')
+  })
+
   it('kills a service that does not end, and reports it', async () => {
     const { dev } = start({
       'microservices.config.js': config({

@@ -53,6 +53,7 @@ Options
   --only <a,b>           dev: only these services
   --no-page              dev: without the page about all services
   --open                 dev: opens the page in a browser, at a terminal
+  --no-open              dev: does not, whatever the script of npm says
   --config <file>        dev: in place of microservices.config.ts
   --write                migrate: writes the files
   --protocol=<name>      over TCP: rsocket (default), or nest for services of NestJS

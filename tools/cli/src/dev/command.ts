@@ -18,6 +18,7 @@ const OPTIONS = {
   only: { type: 'string' },
   'no-page': { type: 'boolean', default: false },
   open: { type: 'boolean', default: false },
+  'no-open': { type: 'boolean', default: false },
   config: { type: 'string' }
 } as const
 
@@ -49,7 +50,7 @@ export async function dev(args: readonly string[], { output, isTerminal }: DevTe
   // Programs write to a pipe, where they would not use colours unless they are told to.
   const system = new System(plan, lines, asksForColours ? { FORCE_COLOR: '1' } : {}, (page) => {
     // Without a terminal there is nobody who could look at the page.
-    if (values.open && isTerminal && page !== undefined) openBrowser(page)
+    if (values.open && !values['no-open'] && isTerminal && page !== undefined) openBrowser(page)
   })
   const end = ended(system, lines, output)
   try {

@@ -160,12 +160,11 @@ export class Supervisor {
       this.#wanted = undefined
       const begun = performance.now()
       const ended = await this.#once()
-      // The reason for a crash must be read before the lines of the program are given up.
+      const ran = performance.now() - begun
       const endedItself = !this.#isStopping && !this.#isHalted && this.#wanted === undefined
-      if (!endedItself) this.#program.ended?.(ended)
+      if (!endedItself) this.#sayEndOf(ended, ran)
       if (this.#isStopping) return
       if (endedItself) {
-        const ran = performance.now() - begun
         if (ran > STEADY) wait = FIRST_PAUSE
         await this.#pauseAfter(ended, ran, wait)
         wait = Math.min(2 * wait, LONGEST_PAUSE)
@@ -230,6 +229,17 @@ export class Supervisor {
     this.#program.say(`${name} is stopped until it is started on the page`)
     while (this.#isHalted && !this.#isStopping) await this.#woken()
     if (!this.#isStopping) this.#wanted = ON_PAGE
+  }
+
+  /** Prints why a program has crashed that was to end anyway: in the moment of a crash, or because of the signal. */
+  #sayEndOf(ended: Ended, ran: number): void {
+    const program = this.#program
+    // Shells and package managers end with 128 and the number of the signal that has ended their program.
+    const isCrash = ended.code !== null && ended.code > 0 && ended.code < 128
+    // The reason must be read before the lines of the program are given up.
+    const cause = isCrash ? program.cause() : undefined
+    program.ended?.(ended)
+    if (cause !== undefined) program.say(`${this.#howEnded(ended, ran)}: ${cause.text}`, cause.more)
   }
 
   async #pauseAfter(ended: Ended, ran: number, wait: number): Promise<void> {
