@@ -82,6 +82,12 @@ function register(): void {
         ['nats', 'orders', 'payments.charged']
       ])
         await page.getByRole('row', { name: new RegExp(`^${from} ${to} ${pattern}\\b`) }).waitFor()
+      await page.setViewportSize({ width: 390, height: 800 })
+      // On a phone the map is as wide as its card: nobody has to scroll.
+      await page.waitForFunction(`(() => {
+        const { scrollWidth, clientWidth } = document.querySelector('.canvas')
+        return clientWidth < 390 && scrollWidth <= clientWidth
+      })()`)
       await page.close()
       const processes = processesOf(dev)
       assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
