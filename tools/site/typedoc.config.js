@@ -47,12 +47,14 @@ function importNames(application) {
 
 /** Reports exports and methods without a docstring; other members may be clear by their names. */
 function everyExportIsDocumented(application) {
-  application.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
+  application.converter.on(Converter.EVENT_RESOLVE_END, (context) => {
+    const { project } = context
     const check = (entry, parent) => {
       if (!isSaid(entry)) application.logger.error(`${entry.name} of ${parent.name} has no docstring`)
     }
     for (const module of project.getReflectionsByKind(ReflectionKind.Module))
       for (const entry of module.children ?? []) {
+        if (isOfOthers(context.getSymbolFromReflection(entry))) continue
         check(entry, module)
         for (const member of entry.children ?? [])
           if (member.kindOf(ReflectionKind.Method) && member.inheritedFrom === undefined) check(member, entry)
@@ -71,6 +73,11 @@ function noLinksOfRxjs(application) {
         if (part.kind === 'inline-tag') Object.assign(part, { kind: 'code', text: `\`${part.text}\`` })
     }
   })
+}
+
+/** Whether another project declares it, such as Nest's `ClientProxy`, which our package for Nest exports, too. */
+function isOfOthers(symbol) {
+  return symbol?.declarations?.[0]?.getSourceFile().fileName.includes('/node_modules/') ?? false
 }
 
 function isSaid(entry) {
