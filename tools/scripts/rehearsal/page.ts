@@ -48,7 +48,7 @@ A project made with npm, pnpm, Yarn or Deno runs on Node; a project made with Bu
 
 ${table(['', 'version', '20 lines', 'project'], runtimes)}
 
-A project for Bun needs Bun 1.2.23, because its tests use \`node:test\`, which Bun 1.2.0 does not have.
+A project for Node needs Node 22.13, because it keeps its durable events in [a file](sqlite.md). A project for Bun needs Bun 1.2.23, because its tests use \`node:test\`, which Bun 1.2.0 does not have.
 
 ## TypeScript
 

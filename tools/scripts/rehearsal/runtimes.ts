@@ -14,7 +14,8 @@ export interface Runtime {
 
 /** The oldest supported version of each runtime, each release line that is still maintained, and the newest. */
 export const RUNTIMES: readonly Runtime[] = [
-  { kind: 'node', version: '20.19.0' },
+  // A project keeps its events in a file, for which Node has SQLite from 22.13 on.
+  { kind: 'node', version: '20.19.0', runsProjects: false },
   { kind: 'node', version: '22.23.3' },
   { kind: 'node', version: '24.21.0' },
   { kind: 'node', version: '26.10.0' },
