@@ -6,8 +6,11 @@ import { postgresJobs, SERVERS } from './postgres-jobs.ts'
 import type { Job } from './run-jobs.ts'
 import { compiled, dependsOnRuntime, type Gate, runsOnNode, type Suite, suitesOf } from './test-files.ts'
 
-/** The time limit of one test under Bun in milliseconds. Under Node all tests together have one: see `node-tests.mjs`. */
-const LONGEST_TEST = 600_000
+/**
+ * The time limit of one test under Bun in milliseconds, by gate. Under Node all tests together have one: see
+ * `node-tests.mjs`.
+ */
+const LONGEST_TEST = { check: 60_000, test: 600_000, nightly: 600_000 } as const
 /** Suites that run under Bun only, each with the reason. */
 const BUN_ONLY = new Map([
   ['unit/scripts', 'they are scripts for Bun'],
@@ -70,22 +73,33 @@ const AT_NIGHT = {
 /**
  * Suites that run on only one runtime on a push. Units of engines have servers inside their process, and no socket;
  * `system/engines` tests the drivers of NATS, Redis and MQTT on Node. Units test the sockets of TCP and WebSocket on
- * both runtimes, and what remains here starts processes, or pages in Chromium.
+ * both runtimes, and with them all of RSocket, which has none. Of the two suites for NestJS each runtime has one.
+ * The command line and `create-elysia-microservices` are programs of Node, and the console's page runs in a browser.
+ * What remains here starts processes, or pages in Chromium.
  */
 const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['examples/shop', 'node'],
   ['system/durable', 'node'],
   ['system/faults', 'bun'],
+  ['system/mqtt', 'bun'],
   ['system/nats', 'bun'],
+  ['system/nestjs', 'bun'],
   ['system/redis', 'bun'],
+  ['system/torture', 'bun'],
   ['system/websocket', 'bun'],
   ['system/workers', 'node'],
+  ['unit/cli', 'node'],
+  ['unit/console', 'bun'],
+  ['unit/create-elysia-microservices', 'node'],
   ['unit/engine', 'bun'],
+  ['unit/engine-tests', 'bun'],
   ['unit/kafka', 'bun'],
   ['unit/mqtt', 'bun'],
   ['unit/nats', 'bun'],
+  ['unit/nestjs', 'node'],
   ['unit/rabbitmq', 'bun'],
-  ['unit/redis', 'bun']
+  ['unit/redis', 'bun'],
+  ['unit/rsocket', 'bun']
 ])
 const MINUTES_OF_MUTANTS = 20
 const NODE = oldestNode()
@@ -95,8 +109,8 @@ const OLDEST_NODE_FIRST = IS_ON_PATH ? {} : { PATH: `${dirname(NODE)}:${process.
 /** Jobs of a push that start Deno or the newest Node LTS. */
 const ON_OTHER_RUNTIMES = /\/(node-lts|deno)\/|^system\/\w+\/(apps|dev|websocket)$/
 /**
- * A process of a few seconds gains nothing from the last of Bun's compilers (a fifth of its CPU time), or from garbage
- * that is collected by a timer and not only by need (a twentieth).
+ * A process of a few seconds gains nothing from the last of Bun's compilers, or from garbage that is collected by a timer
+ * and not only by need: both together take a tenth to a fifth of its CPU time. At night Bun runs as users run it.
  */
 const SHORT_LIVED = { BUN_JSC_useFTLJIT: '0', BUN_GC_TIMER_DISABLE: '1' }
 const NEEDS_SITE = /^system\/bun\/(site|types)$/
@@ -112,8 +126,8 @@ const TYPED = [
   'tools/scripts'
 ]
 
-/** Runs before all others, because tests under Node need the build. The build also checks all types. */
-export const BUILD: Job = {
+/** Tests under Node, and programs that tests start, need the build. The build also checks all types. */
+const BUILD: Job = {
   name: 'build',
   command: ['sh', '-c', `tsc -b --pretty ${TYPED.join(' ')} && turbo run build --output-logs=errors-only`],
   env: { TURBO_TELEMETRY_DISABLED: '1' }
@@ -125,13 +139,16 @@ const RUNTIMES: Job = { name: 'runtimes', command: ['bun', 'tools/scripts/instal
 /** Installs what makes the site, which brings the compiler that reads the public API, too; checks the site's types. */
 const SITE: Job = {
   name: 'site',
-  command: ['sh', '-c', 'bun tools/scripts/install.ts tools/site && tsc -p tools/site/tsconfig.json']
+  command: ['sh', '-c', 'bun tools/scripts/install.ts tools/site && tsc -p tools/site/tsconfig.json'],
+  after: [BUILD.name]
 }
 
-/** Puts installations first, if a job comes after them. */
-export function withInstallations(jobs: readonly Job[]): readonly Job[] {
-  const needed = [RUNTIMES, SITE, SERVERS].filter(({ name }) => jobs.some(({ after }) => after === name))
-  return [...needed, ...jobs]
+/** Puts the build and installations first, if a job comes after them. @param last jobs that run later */
+export function withNeeded(jobs: readonly Job[], last: readonly Job[]): readonly Job[] {
+  const needed = [BUILD, RUNTIMES, SITE, SERVERS].filter(({ name }) =>
+    [...jobs, ...last].some((job) => job.name === name || job.after?.includes(name))
+  )
+  return [...needed, ...jobs.filter(({ name }) => name !== BUILD.name)]
 }
 
 /** In `check` tests read the sources of all packages, so that only types are checked, of what has changed. */
@@ -179,23 +196,31 @@ export function jobsOf(gate: Gate): Job[] {
   const env = {
     GATE: gate,
     ...(gate === 'nightly' && AT_NIGHT),
-    ...(gate === 'check' ? SHORT_LIVED : OLDEST_NODE_FIRST)
+    ...(gate !== 'nightly' && SHORT_LIVED),
+    ...(gate !== 'check' && OLDEST_NODE_FIRST)
   }
   const tests = jobs
     .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
     // At night a suite includes its long tests.
-    .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
-    .map((job) => ({ ...job, ...after(gate, job) }))
-  const overServers = gate === 'nightly' ? postgresJobs(LONGEST_TEST) : []
-  return [lintOf(gate), ...(gate === 'check' ? [TYPES] : []), ...tests, ...overServers]
+    .map(({ job, suite }) => ({
+      ...job,
+      env,
+      after: neededBy(gate, job, suite),
+      ...(gate === 'nightly' && { limit: 3_600 })
+    }))
+  const overServers = gate === 'nightly' ? postgresJobs(LONGEST_TEST.nightly) : []
+  return [lintOf(gate), gate === 'check' ? TYPES : BUILD, ...tests, ...overServers]
 }
 
-/** The installation that a job needs. */
-function after(gate: Gate, { name }: Job): Pick<Job, 'after'> {
-  if (gate === 'check') return {}
-  if (NEEDS_SITE.test(name)) return { after: SITE.name }
+/** The jobs that come before a job. */
+function neededBy(gate: Gate, { name }: Job, { files }: Suite): readonly string[] {
+  if (gate === 'check') return []
+  // These run in `check`, too, and so without a build.
+  const isOfSources = name.startsWith('unit/bun/') && !files.some((file) => /\.(slow|nightly)\./.test(file))
+  const build = isOfSources ? [] : [BUILD.name]
+  if (NEEDS_SITE.test(name)) return [...build, SITE.name]
   const startsRuntimes = gate === 'nightly' || !IS_ON_PATH || ON_OTHER_RUNTIMES.test(name)
-  return startsRuntimes ? { after: RUNTIMES.name } : {}
+  return startsRuntimes ? [...build, RUNTIMES.name] : build
 }
 
 /** The position of a suite in the order of jobs: suites in `LONGEST` first, then suites with many files. */
@@ -215,7 +240,7 @@ function underBun(gate: Gate, { kind, name, folder, files }: Suite): Job {
     command: [
       'bun',
       'test',
-      `--timeout=${LONGEST_TEST}`,
+      `--timeout=${LONGEST_TEST[gate]}`,
       ...(gate === 'check' ? FEWER_TRIES : []),
       ...inside
     ],
@@ -264,8 +289,10 @@ function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: 
 /** Jobs that run last and alone, because they need the whole machine or change sources. */
 export function lastJobsOf(gate: Gate): Job[] {
   if (gate !== 'nightly') return []
+  const after = [BUILD.name]
   const mutants: Job = {
     name: 'mutants',
+    after,
     command: ['bun', 'tools/scripts/mutants.ts', `--minutes=${MINUTES_OF_MUTANTS}`],
     isReport: true,
     // The job finishes the tests of its last change after the time is over, which may take minutes.
@@ -274,6 +301,7 @@ export function lastJobsOf(gate: Gate): Job[] {
   const base = yesterday()
   const speed: Job = {
     name: 'gate',
+    after,
     command:
       base === undefined
         ? ['echo', 'There is no commit of yesterday to compare with']
@@ -281,7 +309,12 @@ export function lastJobsOf(gate: Gate): Job[] {
     isReport: true,
     limit: 3_600
   }
-  const rehearsal: Job = { name: 'release', command: ['bun', 'tools/scripts/rehearsal/run.ts'], limit: 3_600 }
+  const rehearsal: Job = {
+    name: 'release',
+    after,
+    command: ['bun', 'tools/scripts/rehearsal/run.ts'],
+    limit: 3_600
+  }
   return [rehearsal, speed, mutants]
 }
 

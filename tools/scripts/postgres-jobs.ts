@@ -25,7 +25,7 @@ export function postgresJobs(longest: number): Job[] {
     command: ['bun', 'test', `--timeout=${longest}`, ...files],
     env: { GATE: 'test', POSTGRES_BIN: bin },
     hasTests: true,
-    after: SERVERS.name
+    after: [SERVERS.name]
   }))
 }
 

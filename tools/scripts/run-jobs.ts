@@ -12,14 +12,20 @@ export interface Job {
   /** The folder as a path from the root of the repository. Default: the root. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string>>
-  /** The name of a job that must have ended, if it is among those that run. */
-  readonly after?: string
+  /** The names of jobs that must have succeeded, if they are among those that run. */
+  readonly after?: readonly string[]
   /** Whether the command runs tests and prints how many. If not, it counts as one test. */
   readonly hasTests?: boolean
   /** Whether the output is shown even if the command succeeds. */
   readonly isReport?: boolean
   /** Seconds after which the command is ended. Default: 600. */
   readonly limit?: number
+}
+
+/** How a job has ended. */
+export interface Outcome extends Counts {
+  /** Seconds of processor time of the job, and of all processes that it has waited for. */
+  readonly cpu: number
 }
 
 const LIMIT = 600
@@ -55,24 +61,31 @@ function endGroup(pid: number, signal: NodeJS.Signals): void {
 /**
  * Starts jobs in their order: some at a time, and one more whenever those that run leave the processors idle.
  * @param again the command that repeats a job, by its name
- * @returns the counts of each job, by its name
+ * @param counted the outcomes of jobs that ran before
+ * @returns the outcome of each job, by its name
  */
 export async function runJobs(
   jobs: readonly Job[],
   { atATime, atMost }: { readonly atATime: number; readonly atMost: number },
-  again: (name: string) => string
-): Promise<Map<string, Counts>> {
+  again: (name: string) => string,
+  counted = new Map<string, Outcome>()
+): Promise<Map<string, Outcome>> {
   mkdirSync(OUTPUTS, { recursive: true })
   const left = [...jobs]
-  const counted = new Map<string, Counts>()
+  const all = counted.size + jobs.length
   const work = new Set<Promise<void>>()
-  const start = () => {
-    const isHeld = ({ after }: Job) =>
-      jobs.some(({ name }) => name === after) && !counted.has(after as string)
+  const start = (): boolean => {
+    const isHeld = ({ after = [] }: Job) =>
+      jobs.some(({ name }) => after.includes(name) && !counted.has(name))
     const next = left.findIndex((job) => !isHeld(job))
     const [job] = next === -1 ? [] : left.splice(next, 1)
     if (job === undefined) return false
-    const done = run(job, () => `${counted.size + 1}/${jobs.length}`, again).then((counts) => {
+    const failed = job.after?.find((name) => (counted.get(name)?.failed ?? 0) > 0)
+    if (failed !== undefined) {
+      console.log(`not run ${job.name}, because ${failed} has failed`)
+      return start()
+    }
+    const done = run(job, () => `${counted.size + 1}/${all}`, again).then((counts) => {
       counted.set(job.name, counts)
       work.delete(done)
       fill()
@@ -109,7 +122,7 @@ function idleShares(): () => number {
   }
 }
 
-async function run(job: Job, place: () => string, again: (name: string) => string): Promise<Counts> {
+async function run(job: Job, place: () => string, again: (name: string) => string): Promise<Outcome> {
   const { name, command, folder = '.', env = {}, limit = LIMIT } = job
   const file = `${OUTPUTS}/${name.replaceAll('/', '-')}.log`
   const began = performance.now()
@@ -142,14 +155,13 @@ async function run(job: Job, place: () => string, again: (name: string) => strin
   writeFileSync(file, output)
   const counts = outcomeOf(job, code, output)
   const seconds = ((performance.now() - began) / 1_000).toFixed(1)
-  // The processor time of the job and of all processes that it has waited for. If it is less than the elapsed time,
-  // the job has spent the difference waiting.
-  const cpu = (Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000_000).toFixed(1)
+  // If it is less than the elapsed time, the job has spent the difference waiting.
+  const cpu = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000_000
   const failed = counts.failed > 0
   const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
   const said = job.hasTests ? `  ${counts.passed} passed, ${counts.failed} failed${skipped}` : ''
   console.log(
-    `${failed ? 'FAILED' : 'ok    '} ${place().padStart(7)}  ${seconds.padStart(6)} s ${cpu.padStart(6)} s CPU  ${name}${said}`
+    `${failed ? 'FAILED' : 'ok    '} ${place().padStart(7)}  ${seconds.padStart(6)} s ${cpu.toFixed(1).padStart(6)} s CPU  ${name}${said}`
   )
   if (job.isReport && !failed) console.log(output.trim().slice(-SHOWN))
   if (failed) {
@@ -168,7 +180,7 @@ async function run(job: Job, place: () => string, again: (name: string) => strin
       )
     console.log(`---- ${name} failed. Its whole output: ${file}. To repeat: ${again(name)}`)
   }
-  return counts
+  return { ...counts, cpu }
 }
 
 /**

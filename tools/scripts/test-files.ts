@@ -80,6 +80,10 @@ export function compiled(file: string): string {
 const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
   [/^packages\/outbox\/src\/(torture|relay\/schedules)\./, 'what they vary is what PostgreSQL does'],
   [
+    /^engines\/postgres\/src\/(?!drivers|transactions)/,
+    'the same statements for the same server, or no server: the drivers of each runtime are tried there'
+  ],
+  [
     /^packages\/transport\//,
     'it knows no runtime and has no socket; the same calls go through those of Node in conformance and tests/engines'
   ],

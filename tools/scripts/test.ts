@@ -8,7 +8,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { BUILD, jobsOf, lastJobsOf, withInstallations } from './jobs.ts'
+import { jobsOf, lastJobsOf, withNeeded } from './jobs.ts'
 import { endJobs, type Job, runJobs } from './run-jobs.ts'
 import type { Gate } from './test-files.ts'
 
@@ -23,17 +23,13 @@ if (!['check', 'test', 'nightly'].includes(gate)) {
 }
 const names = values.only?.split(',')
 const isAsked = ({ name }: Job) => names?.some((only) => name.startsWith(only)) ?? true
-const jobs = withInstallations(jobsOf(gate).filter(isAsked))
 const last = lastJobsOf(gate).filter(isAsked)
-/** Under Node tests need the build, so the build is the first job, except in `check`; `--only=lint` needs none. */
-const needsBuild =
-  gate !== 'check' && (isAsked(BUILD) || [...jobs, ...last].some(({ name }) => name !== 'lint'))
-const first = needsBuild ? [BUILD] : []
+const jobs = withNeeded(jobsOf(gate).filter(isAsked), last)
 if (values.list) {
-  for (const { name } of [...first, ...jobs, ...last]) console.log(name)
+  for (const { name } of [...jobs, ...last]) console.log(name)
   process.exit(0)
 }
-if (first.length + jobs.length + last.length === 0) {
+if (jobs.length + last.length === 0) {
   console.error(`No job is called ${values.only}; --list prints all names`)
   process.exit(2)
 }
@@ -52,16 +48,13 @@ const again = (name: string) =>
   gate === 'test'
     ? `npm test -- --only=${name}`
     : `npm run ${gate === 'check' ? 'check' : 'test:nightly'} -- --only=${name}`
-const counted = [...(await runJobs(first, several, again))]
-// After a failed build, tests would run the old build, so their results would say nothing about the present sources.
-if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))
-  console.log(`The build failed: ${jobs.length + last.length} jobs are not run`)
-else
-  counted.push(
-    ...(await runJobs(jobs, several, again)),
-    ...(await runJobs(last, { atATime: 1, atMost: 1 }, again))
-  )
-const passed = counted.reduce((total, [, counts]) => total + counts.passed, 0)
-const failed = counted.reduce((total, [, counts]) => total + counts.failed, 0)
+const counted = await runJobs(jobs, several, again)
+await runJobs(last, { atATime: 1, atMost: 1 }, again, counted)
+const outcomes = [...counted.values()]
+const cpu = outcomes.reduce((total, outcome) => total + outcome.cpu, 0)
+// Twice as much time on two processors means that neither has waited.
+console.log(`${cpu.toFixed(0)} s CPU in ${(performance.now() / 1_000).toFixed(0)} s`)
+const passed = outcomes.reduce((total, outcome) => total + outcome.passed, 0)
+const failed = outcomes.reduce((total, outcome) => total + outcome.failed, 0)
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)
