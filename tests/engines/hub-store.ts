@@ -198,6 +198,9 @@ class HubConsumer implements Consumer<HubCarrier> {
   /** Our number at the hub; another one for each connection. */
   #number = 0
   #isPaused = false
+  #hasBegun = false
+  /** Events that have come before the service had started. */
+  #early: HubEvent[] = []
   #isStopped = false
   #lag: number | undefined
   #redeliveries = 0
@@ -276,8 +279,15 @@ class HubConsumer implements Consumer<HubCarrier> {
     // Its handler still runs since the lost connection: its end settles this delivery.
     const known = [...this.#worker.held].find((one) => one.from.position === from.position)
     if (known !== undefined) known.epoch = epoch
-    else if (!this.#isStopped) this.#worker.add(new HubEvent(from, epoch))
-    else this.#settle(new HubEvent(from, epoch), 'again', 0, from.attempt)
+    else if (this.#isStopped) this.#settle(new HubEvent(from, epoch), 'again', 0, from.attempt)
+    else if (this.#hasBegun) this.#worker.add(new HubEvent(from, epoch))
+    else this.#early.push(new HubEvent(from, epoch))
+  }
+
+  begin(): void {
+    this.#hasBegun = true
+    // The hub delivers again what came over a connection that is lost.
+    for (const event of this.#early.splice(0)) if (event.epoch === this.#number) this.#worker.add(event)
   }
 
   #pause(isPaused: boolean): void {
@@ -313,7 +323,8 @@ class HubConsumer implements Consumer<HubCarrier> {
     const { released, ended } = this.#worker.stop()
     // First the hub is to send no more: it would send again what goes back.
     this.#ask('leave').catch(() => {})
-    for (const event of released) this.#settle(event, 'again', 0, event.attempt)
+    for (const event of [...released, ...this.#early.splice(0)])
+      this.#settle(event, 'again', 0, event.attempt)
     await ended
   }
 

@@ -236,6 +236,7 @@ export class MicroserviceServer
         started.push(server)
       }
       await dispatchers.started()
+      for (const server of started) server.begin?.()
       this.#isListening = true
     } catch (error) {
       await Promise.all([...started.map((server) => server.stop({ drain: 0 })), this.#dispatchers?.close()])

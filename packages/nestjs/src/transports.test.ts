@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { tcp } from '@elysia-microservices/tcp'
-import { memory } from '@elysia-microservices/transport'
+import { memory, type Transport } from '@elysia-microservices/transport'
 import { Controller } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { Ctx, EventPattern, MessagePattern, type MicroserviceOptions, Payload } from '@nestjs/microservices'
@@ -124,5 +124,44 @@ describe('a Nest application on several transports', () => {
     })
     assert.equal(free.address, undefined)
     await taken.app.close()
+  })
+
+  it('begins no stored event if one of them cannot listen', async () => {
+    const kept = memory()
+    const client = kept.client({ logger: { error() {}, warn() {} }, timeout: 1_000, dispatcher: undefined })
+    const handled = later<unknown>()
+    let published = 0
+    let isLocked = true
+    const { stores: _, ...traits } = kept.traits
+    const door: Transport = {
+      name: 'door',
+      traits,
+      client: kept.client,
+      server: (context) => ({
+        name: 'door',
+        async start() {
+          await client.durable?.publish('kept', ++published)
+          await new Promise(setImmediate)
+          if (isLocked) throw new Error('The door is locked')
+        },
+        stop: async () => {},
+        stats: () => kept.server(context).stats()
+      })
+    }
+    const server = new MicroserviceServer({ name: 'notes', transport: [kept, door] })
+    const begun: unknown[] = []
+    const handle = async (data: unknown) => {
+      begun.push(data)
+      if (begun.length === 2) handled.resolve(begun)
+    }
+    server.addHandler('kept', handle, true, { durable: { start: 'all' } })
+    const listen = () => new Promise<unknown>((resolve) => server.listen(resolve))
+    assert.match(String(await listen()), /The door is locked/)
+    assert.deepEqual(begun, [])
+    isLocked = false
+    assert.equal(await listen(), undefined)
+    assert.deepEqual(await handled.promise, [1, 2])
+    await server.close()
+    await client.close()
   })
 })

@@ -214,13 +214,19 @@ export interface ServerTransport {
    */
   readonly address?: Address | undefined
   /**
-   * Starts to take messages. Can be called again after `stop`.
+   * Starts to take messages. Can be called again after `stop`. A server that stores events keeps them for its groups from
+   * now on, and hands out none before `begin`.
    * @param signal aborts when the start is not wanted any more: a server that is connecting to an engine then rejects at
    * once
    * @throws {ListenError} the server cannot listen
    * @throws {ConnectionError} the engine cannot be reached
    */
   start(dispatcher: Dispatcher, signal?: AbortSignal): Promise<void>
+  /**
+   * Hands out stored events from now on, because everything of the service has started. Until then the start may still
+   * fail, and no event must have begun. May be called again; missing if the server stores no events.
+   */
+  begin?(): void
   /** Takes no new messages, waits for messages in flight, then closes. Resolves when everything is closed. */
   stop(options?: StopOptions): Promise<void>
   /** Returns current figures of the server. They cost nothing until `stats` is called. */

@@ -9,6 +9,7 @@ import {
   type DurableRoute,
   type DurableWorker,
   durableRoutes,
+  endedWithin,
   groupOf,
   type HeldEvent,
   type Logger,
@@ -24,10 +25,13 @@ export interface Consumer<Connection> {
   readonly running: number
   readonly figures: DurableFigures
   /**
-   * Creates what is missing at the engine, such as a queue, and begins to take events.
+   * Creates what is missing at the engine, such as a queue, so that events are stored for the group. Takes events over
+   * this connection as soon as `begin` was called.
    * @throws {OptionError} what exists at the engine differs from what is needed
    */
   start(connection: Connection): Promise<void>
+  /** Everything of the service has started: takes events, over this connection and all that follow. Called once. */
+  begin(): void
   /** The server is lost. */
   lost(): void
   /** The server is back. */
@@ -94,6 +98,11 @@ export interface ServerStore<Connection> {
 
 /** Number of attempts to start the consumers on one connection. */
 const ATTEMPTS = 3
+/**
+ * Milliseconds that consumers have at least to leave their groups, if none of their handlers runs: over Kafka, the next
+ * process would have to wait until the brokers miss one that has gone without a word.
+ */
+const FAREWELL = 2_000
 
 /** Receives durable events. */
 export class DurableServer<Connection extends StoreConnection> {
@@ -101,6 +110,7 @@ export class DurableServer<Connection extends StoreConnection> {
   readonly #engine: StoreEngine<Connection>
   readonly #context: ServerContext
   readonly #consumers: readonly Consumer<Connection>[]
+  #hasBegun = false
 
   /**
    * @param service the group of handlers that name no group; see `groupOf`
@@ -157,6 +167,13 @@ export class DurableServer<Connection extends StoreConnection> {
     }
   }
 
+  /** Everything of the service has started. */
+  begin(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    for (const consumer of this.#consumers) consumer.begin()
+  }
+
   /** The server is lost. */
   lost(): void {
     for (const consumer of this.#consumers) consumer.lost()
@@ -177,6 +194,12 @@ export class DurableServer<Connection extends StoreConnection> {
   /** Takes no new events and gives back those that have not begun. Resolves when running handlers have ended. */
   async stop(): Promise<void> {
     await Promise.all(this.#consumers.map((consumer) => consumer.stop()))
+  }
+
+  /** As `stop`, but waits only for a time. @param drain milliseconds for handlers that run */
+  async stopWithin(drain?: number): Promise<void> {
+    const isIdle = this.running === 0
+    await endedWithin(this.stop(), isIdle && drain !== undefined ? Math.max(drain, FAREWELL) : drain)
   }
 
   /** Ends at once, even if handlers run. */

@@ -1,6 +1,7 @@
 /** The server of a store over connections that tests lose and end. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { pause } from '@elysia-microservices/test-support'
 import { ManualClock } from '@elysia-microservices/transport'
 import {
   ConnectionError,
@@ -26,6 +27,8 @@ class Scene {
   readonly clock = new ManualClock()
   /** Happens while the consumer starts. */
   starting = async (_: Opened): Promise<void> => {}
+  /** Happens while the consumer stops. */
+  stopping = async (): Promise<void> => {}
   readonly server: ConnectedStoreServer<Opened>
 
   constructor() {
@@ -55,10 +58,14 @@ class Scene {
               this.happened.push(`starts over ${connection.number}`)
               await this.starting(connection)
             },
+            begin: () => void this.happened.push('begins'),
             lost: tell('lost'),
             restored: tell('restored'),
             leave: tell('leaves'),
-            stop: tell('stops'),
+            stop: async () => {
+              await this.stopping()
+              this.happened.push('stops')
+            },
             cut() {}
           })
         }),
@@ -134,6 +141,43 @@ describe('a service whose store', () => {
     assert.equal(scene.unavailable, undefined)
     await scene.server.stop()
     assert.deepEqual(scene.happened.slice(-4), ['stops', 'starts over 2', 'stops', 'closes 2'])
+  })
+
+  it('has started hands out events only when all of the service has started, and then over each connection', async () => {
+    const scene = new Scene()
+    scene.starting = async () => {
+      scene.starting = async () => {}
+      throw new Error('no')
+    }
+    await assert.rejects(scene.start(), /no/)
+    scene.server.begin()
+    assert.deepEqual(scene.happened, ['starts over 1', 'closes 1', 'stops'])
+    await scene.start()
+    assert.equal(scene.happened.includes('begins'), false)
+    scene.server.begin()
+    scene.server.begin()
+    scene.last.listener.ended(undefined)
+    await scene.clock.advance(LONG)
+    await scene.server.stop()
+    assert.deepEqual(scene.happened.slice(3), [
+      'starts over 2',
+      'begins',
+      `${ENDED}; connecting again`,
+      'closes 2',
+      'leaves',
+      'starts over 3',
+      'Connected to the SHOP server shop:3 again',
+      'stops',
+      'closes 3'
+    ])
+  })
+
+  it('stops without a wait lets a handler that does not run leave its group before its connection is closed', async () => {
+    const scene = new Scene()
+    await scene.start()
+    scene.stopping = () => pause(20)
+    await scene.server.stop({ drain: 0 })
+    assert.deepEqual(scene.happened, ['starts over 1', 'stops', 'closes 1'])
   })
 
   it('is lost when it stops forgets that loss', async () => {

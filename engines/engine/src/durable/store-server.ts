@@ -3,7 +3,6 @@ import {
   backoffDelay,
   type Clock,
   type Dispatcher,
-  endedWithin,
   paused,
   quietLog,
   type ServerContext,
@@ -62,8 +61,8 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     try {
       this.#connection = await this.#open(durable, this.#wanted.signal)
     } catch (error) {
-      // A handler may already be running, and may wait for something that comes only after the start.
-      await endedWithin(durable.stop())
+      // No handler has begun. An engine that does not answer must not hold up the error.
+      await durable.stopWithin()
       durable.cut()
       // The connection may have been lost meanwhile, and the next start makes another one.
       this.#lost = undefined
@@ -72,12 +71,16 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     this.#durable = durable
   }
 
+  begin(): void {
+    this.#durable?.begin()
+  }
+
   async stop({ drain }: StopOptions = {}): Promise<void> {
     const durable = this.#durable
     this.#durable = undefined
     this.#lost = undefined
     if (durable === undefined) return this.#wanted.end()
-    await endedWithin(durable.stop(), drain)
+    await durable.stopWithin(drain)
     durable.cut()
     this.#wanted.end()
     const connection = this.#connection

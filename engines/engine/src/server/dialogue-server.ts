@@ -5,7 +5,6 @@
 import {
   backoffDelay,
   type Dispatcher,
-  endedWithin,
   OptionError,
   paused,
   quietLog,
@@ -96,8 +95,8 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     try {
       this.#listening = await this.#listen(dispatcher, responder, this.#wanted.signal)
     } catch (error) {
-      // A handler may already be running, and may wait for something that comes only after the start.
-      await endedWithin(Promise.resolve(this.#durable?.stop()))
+      // No handler has begun. An engine that does not answer must not hold up the error.
+      await this.#durable?.stopWithin()
       this.#durable?.cut()
       this.#durable = undefined
       // The connection may have been lost meanwhile, and the next start makes another one.
@@ -105,6 +104,10 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       throw error
     }
     this.#responder = responder
+  }
+
+  begin(): void {
+    this.#durable?.begin()
   }
 
   async stop({ drain }: StopOptions = {}): Promise<void> {
@@ -119,13 +122,10 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     this.#lost = undefined
     if (responder === undefined || listening === undefined) return this.#wanted.end()
     const { carrier } = listening
-    const durableEnded = durable?.stop()
+    const durableEnded = durable?.stopWithin(drain)
     // The server sends no new messages. Those that it has already sent are handled.
     const left = carrier.isConnected ? carrier.leave() : undefined
-    await Promise.all([
-      responder.running.drained(drain, Promise.resolve(left)),
-      endedWithin(Promise.resolve(durableEnded), drain)
-    ])
+    await Promise.all([responder.running.drained(drain, Promise.resolve(left)), durableEnded])
     durable?.cut()
     responder.isOver = true
     this.#wanted.end()

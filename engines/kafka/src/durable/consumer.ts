@@ -52,6 +52,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   #reception: Reception | undefined
   /** Why Kafka does not let this process be a member of the group. */
   #refusal: unknown
+  #hasBegun = false
   #isStopped = false
 
   /** @throws {OptionError} the option `start` names an invalid position */
@@ -71,7 +72,13 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       }
     })
     this.#partitions = partitions
-    this.#handling = new Handling({ ...options, partitions, cluster: () => this.#cluster })
+    this.#handling = new Handling({
+      ...options,
+      // Events that are read before wait here, as those of a paused group do.
+      isPaused: () => !this.#hasBegun || options.isPaused(),
+      partitions,
+      cluster: () => this.#cluster
+    })
     this.#looking = new Looking(partitions, () => this.#connection?.cluster, clock)
   }
 
@@ -163,6 +170,11 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       throw error
     }
     await positions.noteFromNowOn()
+  }
+
+  begin(): void {
+    this.#hasBegun = true
+    this.#handling.paused()
   }
 
   #newMember(group: Group, positions: GroupPositions): Member {

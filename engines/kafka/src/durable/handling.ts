@@ -20,7 +20,7 @@ const MOST_BEING_PUT = 256
 
 export interface HandlingOptions extends ConsumerInit {
   readonly clock: Clock
-  /** Whether the group is paused, by the last record about it. */
+  /** Whether no event may begin: the group is paused, by the last record about it, or the service has not started yet. */
   readonly isPaused: () => boolean
   readonly partitions: Partitions
   /** The brokers that this process is connected to. */
@@ -213,7 +213,7 @@ export class Handling {
     this.#worker.close()
   }
 
-  /** The group was paused or resumed. */
+  /** The group was paused or resumed, or the service has started. */
   paused(): void {
     // Events that have not begun go back to the front of the queue.
     if (this.#options.isPaused()) this.#waiting.putBack(this.#worker.release())

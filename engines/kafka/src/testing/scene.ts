@@ -134,6 +134,7 @@ export class Scene {
     this.#consumers.push(consumer)
     await store.attach(connection)
     await consumer.start(connection)
+    consumer.begin()
     await this.settled()
     return { consumer, connection, begun, stop }
   }

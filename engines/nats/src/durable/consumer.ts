@@ -52,6 +52,7 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
   /** Counts the connections to servers, so that deliveries of an earlier connection are recognised. */
   #epoch = 0
   #redeliveries = 0
+  #hasBegun = false
   #isStopped = false
 
   constructor(options: ConsumerOptions) {
@@ -153,6 +154,11 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     this.#pulls.start(connection, group)
   }
 
+  begin(): void {
+    this.#hasBegun = true
+    this.#pulls.fill()
+  }
+
   /** The connection has lost its server. */
   lost(): void {
     if (this.#isOrdered) this.#worker.close()
@@ -235,10 +241,15 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
 
   /** Published events that may be requested. */
   get room(): number {
+    if (!this.#hasBegun) return 0
     const { held } = this.#handling
     // While it is not known which process has which events, all events that the server delivers must be accepted.
     if (this.#early.isWaiting) return MAX_PENDING_IN_ORDER - held.count
     return held.bytes < MOST_HELD ? this.#worker.room : 0
+  }
+
+  get roomForRedriven(): number {
+    return this.#hasBegun ? 1 : 0
   }
 
   receive(message: Message, data: Uint8Array, pull?: Pull): void {

@@ -9,6 +9,8 @@ import { Pull } from './pull.ts'
 export interface PullsOwner {
   /** Published events that may be requested, besides those that have arrived. */
   readonly room: number
+  /** Redriven events that may be requested, besides those that have arrived. */
+  readonly roomForRedriven: number
   /** @param pull the pull for published events; `undefined`: the event was redriven */
   receive(message: Message, data: Uint8Array, pull?: Pull): void
   /** A consumer no longer exists at the server. @param why the text of the server */
@@ -59,7 +61,9 @@ export class Pulls {
       again,
       {
         ...common,
-        room: 1,
+        get room() {
+          return owner.roomForRedriven
+        },
         receive: (message, data) => owner.receive(message, data),
         doubtful: () => owner.doubtful(again)
       },

@@ -106,6 +106,7 @@ export class OverFake {
     })
     await store.attach(connection)
     await consumer.start(connection)
+    consumer.begin()
     this.#ends.push(async () => {
       consumer.cut()
       store.close()

@@ -34,6 +34,7 @@ class Handler {
       new Transactions(over.options.sql, over.options.schema),
       over.clock
     )
+    this.consumer.begin()
   }
 
   #run({ delivery }: IncomingMessage): Promise<void> {

@@ -40,6 +40,7 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   #lag: number | undefined
   #isPaused = false
   #redeliveries = 0
+  #hasBegun = false
 
   /** @throws {OptionError} the handler is transactional, and the pool has no connection for it */
   constructor(
@@ -111,7 +112,12 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
       )
     if (joined.skipped > 0) this.#init.logger.warn(skippedAtStart(group, pattern, joined.skipped))
     this.groupId = joined.id
-    this.#turns.add(this)
+    if (this.#hasBegun) this.#turns.add(this)
+  }
+
+  begin(): void {
+    this.#hasBegun = true
+    if (this.groupId !== 0) this.#turns.add(this)
   }
 
   lost(events?: readonly TakenEvent[]): void {

@@ -64,6 +64,7 @@ class SlowDatabase {
       over.clock
     )
     await consumer.start(over.connection)
+    consumer.begin()
     while (this.turns < turns) await over.clock.advance(1_000)
   }
 }

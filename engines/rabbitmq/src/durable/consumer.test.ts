@@ -130,6 +130,7 @@ class Group {
       }
     } as unknown as RabbitConnection
     this.processes.push({ link, consumer, isStopped: false })
+    consumer.begin()
     void consumer.start(connection)
   }
 

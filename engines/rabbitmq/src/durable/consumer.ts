@@ -71,6 +71,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #readAt = Number.NEGATIVE_INFINITY
   /** The last state that the server has reported, for the figures. */
   #isPaused = false
+  #hasBegun = false
   #looking: Promise<void> | undefined
   #redeliveries = 0
 
@@ -212,8 +213,18 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     await channel.consume(queueOfMembers(group), () => {}, true)
     const isPaused = await this.#readPaused(channel)
     if (deliveries !== this.#deliveries) return
-    this.#move(isPaused ? 'declared paused' : 'declared')
+    this.#move(!this.#hasBegun ? 'declared early' : isPaused ? 'declared paused' : 'declared')
     if (this.#reception === 'reading') await this.#consume(deliveries)
+  }
+
+  begin(): void {
+    this.#hasBegun = true
+    this.#move(this.#isPaused ? 'begin paused' : 'begin')
+    const deliveries = this.#deliveries
+    if (this.#reception !== 'reading' || deliveries === undefined) return
+    this.#settingUp = this.#consume(deliveries)
+    // If the channel is lost meanwhile, it is set up again.
+    this.#settingUp.catch(() => {})
   }
 
   async #consume(deliveries: Deliveries): Promise<void> {
@@ -284,13 +295,14 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
 
   /** Receives nothing more. Resolves when all events have arrived that were on their way. */
   async #cancel(deliveries: Deliveries): Promise<void> {
+    // The consumer may be on its way to the server.
+    await this.#settingUp?.catch(() => {})
     const { channel, consumer } = deliveries
     deliveries.consumer = undefined
     if (consumer !== undefined) await channel.cancel(consumer)
   }
 
   async #receiveNoMore(): Promise<void> {
-    // The consumer may be on its way to the server.
     await this.#settingUp?.catch(() => {})
     await this.#looking
     if (this.#deliveries !== undefined) await this.#cancel(this.#deliveries)

@@ -71,6 +71,7 @@ class Scene {
     const consumer = new RabbitConsumer({ ...init, copies: () => copies, clock: this.clock })
     this.consumers.push(consumer)
     await consumer.start(connection)
+    consumer.begin()
     await settled(this.server)
     return consumer
   }

@@ -6,6 +6,8 @@
 export type Reception =
   /** There is no channel, or its queues are still being declared. */
   | 'absent'
+  /** The queues are declared, so that events are stored, and none is received: the service has not started yet. */
+  | 'ready'
   | 'reading'
   /**
    * An ordered group was paused while handlers run: no event begins, and the turn stays with this process until they
@@ -23,6 +25,11 @@ export type Happening =
   /** A channel is set up, and its group is paused. */
   | 'declared paused'
   | 'declared'
+  /** A channel is set up, and the service has not started yet. */
+  | 'declared early'
+  /** The service has started, and its group is paused. */
+  | 'begin paused'
+  | 'begin'
   /** The server was asked: the group is paused. */
   | 'paused'
   /** The server was asked: the group is not paused. */
@@ -38,10 +45,12 @@ type Table = Readonly<Record<Reception, Readonly<Partial<Record<Happening, Recep
 
 const ENDS = { stop: 'stopping', stopped: 'stopped' } as const
 const OPEN = { ...ENDS, lost: 'absent' } as const
-const DECLARED = { declared: 'reading', 'declared paused': 'paused' } as const
+const DECLARED = { declared: 'reading', 'declared paused': 'paused', 'declared early': 'ready' } as const
+const READY = { ...OPEN, begin: 'reading', 'begin paused': 'paused' } as const
 
 const PLAIN: Table = {
   absent: { ...ENDS, ...DECLARED },
+  ready: READY,
   reading: { ...OPEN, paused: 'paused' },
   finishing: {},
   yielding: {},
@@ -52,6 +61,7 @@ const PLAIN: Table = {
 
 const ORDERED: Table = {
   absent: { ...ENDS, ...DECLARED },
+  ready: READY,
   reading: { ...OPEN, paused: 'finishing' },
   finishing: { ...OPEN, resumed: 'reading', idle: 'yielding' },
   // A group that is resumed meanwhile is read again over the next channel.

@@ -11,8 +11,6 @@ import {
   type DurableFigures,
   DurableWorker,
   hasWildcards,
-  quietLog,
-  shown,
   systemClock
 } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
@@ -54,6 +52,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   #nestEvents: NestEvents | undefined
   #isPaused = false
   #redeliveries = 0
+  #hasBegun = false
   #isStopped = false
   /** The feed that may request events first. */
   #turn = 0
@@ -123,7 +122,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     const again = () => this.#again
     const asked = () => this.#all.reduce((sum, feed) => sum + feed.asked, 0)
     const held = () => this.#all.reduce((sum, feed) => sum + feed.held.size, 0)
-    const isIdle = () => this.#isStopped || this.#recovery.unavailable !== undefined
+    const isIdle = () => !this.#hasBegun || this.#isStopped || this.#recovery.unavailable !== undefined
     return new Feed({
       source: { stream, pattern, isAgain },
       group,
@@ -175,25 +174,17 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     this.#look()
   }
 
-  /**
-   * Subscribes to what NestJS clients publish. A service without the right to the channel, or to store events, only
-   * gets events that clients of this library publish.
-   */
+  begin(): void {
+    this.#hasBegun = true
+    this.#wakeAll(true)
+    for (const feed of this.#all) void feed.look()
+  }
+
   async #hearNest(connection: RedisConnection): Promise<void> {
     if (this.#nestEvents !== undefined) return
     const { pattern, storage, logger } = this.#options
-    this.#nestEvents = new NestEvents(connection, storage, (channel, error) =>
-      quietLog(logger).error(
-        'unstored',
-        `An event '${shown(channel)}' of a Nest client could not be stored`,
-        error
-      )
-    )
-    try {
-      await connection.hearNest(pattern, this.#nestEvents.receive)
-    } catch (error) {
-      if ((error as Error).name !== 'ReplyError') throw error
-    }
+    this.#nestEvents = new NestEvents(connection, storage, logger)
+    await this.#nestEvents.hear(pattern)
   }
 
   /**

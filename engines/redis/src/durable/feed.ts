@@ -29,7 +29,10 @@ const MOST_KEPT = 500
 export interface FeedOwner {
   /** Events that may be requested. */
   readonly room: number
-  /** Whether no events are to be requested, because a stream or group is missing or being created. */
+  /**
+   * Whether no events are to be requested: the service has not started yet, or a stream or group is missing or being
+   * created.
+   */
   readonly isIdle: boolean
   /**
    * Takes events.

@@ -3,6 +3,7 @@
  * Every process of the service receives the message, and one stores it.
  */
 import { createHash } from 'node:crypto'
+import { type Logger, quietLog, shown } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
 import { isOnlyStored, readNest, STORED } from '../words/frames.ts'
@@ -17,21 +18,30 @@ const SAME = 5_000
 
 /** Stores events for the handlers of one pattern, in one process. */
 export class NestEvents {
+  readonly #connection: RedisConnection
   readonly #events: EventStore
-  readonly #failed: (pattern: string, error: Error) => void
+  readonly #logger: Logger
   /** How often each text has arrived recently. */
   #counts = new Map<string, number>()
   #countsBefore: ReadonlyMap<string, number> = new Map()
   #turnedAt = 0
 
-  /** @param failed is called if an event could not be stored */
-  constructor(
-    connection: RedisConnection,
-    storage: DurableStorage,
-    failed: (pattern: string, error: Error) => void
-  ) {
+  constructor(connection: RedisConnection, storage: DurableStorage, logger: Logger) {
+    this.#connection = connection
     this.#events = new EventStore(connection, { ...storage, duplicateWindow: SAME })
-    this.#failed = failed
+    this.#logger = logger
+  }
+
+  /**
+   * Subscribes to what NestJS clients publish. A service without the right to the channel, or to store events, only
+   * gets events that clients of this library publish.
+   */
+  async hear(pattern: string): Promise<void> {
+    try {
+      await this.#connection.hearNest(pattern, this.receive)
+    } catch (error) {
+      if ((error as Error).name !== 'ReplyError') throw error
+    }
   }
 
   /** Handles a message of a channel. */
@@ -43,7 +53,13 @@ export class NestEvents {
     const id = `nest-${name}-${this.#count(name)}`
     this.#events
       .store({ route: pattern, packet: words, headers, id, isOwnId: false })
-      .catch((error: Error) => this.#failed(pattern, error))
+      .catch((error: Error) =>
+        quietLog(this.#logger).error(
+          'unstored',
+          `An event '${shown(pattern)}' of a Nest client could not be stored`,
+          error
+        )
+      )
   }
 
   #count(name: string): number {

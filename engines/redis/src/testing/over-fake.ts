@@ -79,6 +79,7 @@ export class OverFake {
     })
     await store.attach(connection)
     await consumer.start(connection)
+    consumer.begin()
     this.#ends.push(async () => {
       consumer.cut()
       store.close()

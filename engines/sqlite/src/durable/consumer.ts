@@ -33,6 +33,7 @@ export class SqliteConsumer implements Consumer<SqliteConnection>, Member, Ackno
   #connection: SqliteConnection | undefined
   #group: Group | undefined
   #redeliveries = 0
+  #hasBegun = false
 
   constructor(init: ConsumerInit, options: CheckedOptions, transactions: Transactions) {
     this.#init = init
@@ -82,7 +83,12 @@ export class SqliteConsumer implements Consumer<SqliteConnection>, Member, Ackno
     if (joined.skipped > 0) this.logger.warn(skippedAtStart(group, pattern, joined.skipped))
     joined.skipped = 0
     this.#group = joined
-    connection.file.join(joined, this)
+    if (this.#hasBegun) connection.file.join(joined, this)
+  }
+
+  begin(): void {
+    this.#hasBegun = true
+    if (this.#group !== undefined) this.#connection?.file.join(this.#group, this)
   }
 
   lost(): void {}

@@ -25,7 +25,8 @@ export interface Startable extends Behind {
   readonly isLeft: boolean
   /** Gives the service the decorators and the store of the app that it follows. */
   join(app: AnyElysia): void
-  listen(): Promise<unknown>
+  /** @param others is called when the service has started: no stored event begins before what it returns has resolved */
+  listen(others: () => Promise<unknown>): Promise<unknown>
   stop(): Promise<void>
 }
 
@@ -49,7 +50,7 @@ function startFor(host: AnyElysia, service: Startable, stopping: Stopping): void
   join(host, service)
   warnOfUnseen(host, service)
   service.hosts.set(host, canStop(host) ? (cut) => host.stop(cut) : undefined)
-  listen(service)
+  listen(service, host)
   answerAtDoors(host, service)
   stopWith(host, stopping)
 }
@@ -82,18 +83,28 @@ function warnOfUnseen(host: AnyElysia, service: Startable): void {
   )
 }
 
+/** The services of each app that are starting now. */
+const starting = new WeakMap<AnyElysia, Set<Promise<unknown>>>()
+
 /**
- * Starts the service. Elysia does not await start hooks. So the process ends here with a line in the log, and not
+ * Starts the service. If another service of the app cannot start, the process ends, so no stored event begins before all
+ * of them have started. Elysia does not await start hooks. So the process ends here with a line in the log, and not
  * through an unhandled rejection, which many programs only log: an app whose service does not run must not look
  * healthy.
  */
-function listen(service: Startable): void {
-  service.listen().catch((error: unknown) => {
-    // The start has not failed, but was ended.
-    if (service.isLeft) return
-    service.logger.error(`${service.title} cannot listen; the process ends`, error)
-    process.exit(1)
-  })
+function listen(service: Startable, host: AnyElysia): void {
+  const all = starting.get(host) ?? new Set()
+  starting.set(host, all)
+  const started: Promise<unknown> = service
+    .listen(() => Promise.all(all))
+    .catch((error: unknown) => {
+      // The start has not failed, but was ended.
+      if (service.isLeft) return
+      service.logger.error(`${service.title} cannot listen; the process ends`, error)
+      process.exit(1)
+    })
+    .finally(() => all.delete(started))
+  all.add(started)
 }
 
 /**
@@ -128,7 +139,7 @@ function supervise(app: AnyElysia, service: Startable): void {
 }
 
 function startOnly<App extends AnyElysia>(app: App, service: Startable): App {
-  listen(service)
+  listen(service, app)
   app.stop = async () => {
     await service.stop()
     return app

@@ -94,7 +94,7 @@ function newService(
         return runner.isLeft
       },
       join: (host) => core.join(host),
-      listen: () => runner.listen(),
+      listen: (others) => runner.listen([], others),
       stop: () => runner.stop(),
       answerAt: (door) => runner.answerAt(door)
     })

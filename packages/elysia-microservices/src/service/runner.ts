@@ -91,6 +91,8 @@ export class ServiceRunner {
   #forgetSignals = () => {}
   /** See `followedFrom`. */
   #unfollow = () => {}
+  /** See `listen`. */
+  #others = () => Promise.resolve<unknown>(undefined)
 
   constructor(core: ServiceCore, settings: RunnerSettings) {
     this.#core = core
@@ -134,7 +136,9 @@ export class ServiceRunner {
 
   async #startLate(): Promise<void> {
     try {
-      if (this.#status === 'listening') await this.#startAll()
+      if (this.#status !== 'listening') return
+      await this.#startAll()
+      this.#beginAll()
     } catch (error) {
       this.#settings.logger.error(
         `${this.title} cannot answer at the port of its app, for example by websocket()`,
@@ -159,9 +163,15 @@ export class ServiceRunner {
     return this.#listening !== undefined
   }
 
-  /** @param signals those at which the service stops, if its options name none */
-  async listen(signals: readonly ShutdownSignal[] = []): Promise<void> {
-    const listening = this.#listening ?? this.#begin(signals)
+  /**
+   * @param signals those at which the service stops, if its options name none
+   * @param others is called when the service has started: no stored event begins before what it returns has resolved
+   */
+  async listen(
+    signals: readonly ShutdownSignal[] = [],
+    others: () => Promise<unknown> = () => Promise.resolve()
+  ): Promise<void> {
+    const listening = this.#listening ?? this.#begin(signals, others)
     try {
       await listening
     } catch (error) {
@@ -216,11 +226,12 @@ export class ServiceRunner {
     if (this.#group !== undefined) await stopped
   }
 
-  #begin(signals: readonly ShutdownSignal[]): Promise<void> {
+  #begin(signals: readonly ShutdownSignal[], others: () => Promise<unknown>): Promise<void> {
     this.#status = 'starting'
     this.#leaving = new AbortController()
     this.#givingUp = new AbortController()
     this.#forget = remember(() => this.#giveWay())
+    this.#others = others
     this.#listening = this.#start(signals).then(
       () => {
         if (this.#status === 'starting') this.#status = 'listening'
@@ -289,6 +300,7 @@ export class ServiceRunner {
       this.#dispatchers = new Dispatchers(core.dispatcher(this.#settings.logger), this.#settings, core)
       await this.#startAll()
       await this.#dispatchers.started()
+      this.#beginAll()
       announce(this.#settings, this.#servers)
       this.#tellUnopened()
     } catch (error) {
@@ -323,6 +335,15 @@ export class ServiceRunner {
       await startWhenReachable(() => server.start(dispatcher, patience.signal), patience)
       this.#started.add(server)
     }
+  }
+
+  /** Stored events go to their handlers, as soon as nothing of the start can fail any more. */
+  #beginAll(): void {
+    const dispatchers = this.#dispatchers
+    void this.#others().then(() => {
+      // Meanwhile the service may have stopped.
+      if (dispatchers === this.#dispatchers) for (const server of this.#started) server.begin?.()
+    })
   }
 
   async #stopServers(drain: number): Promise<void> {

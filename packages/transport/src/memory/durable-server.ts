@@ -21,6 +21,7 @@ export class MemoryConsumer implements GroupMember {
   /** Number of events that were accepted but have not arrived yet; they take up room already. */
   #coming = 0
   #redeliveries = 0
+  #hasBegun = false
 
   /** @throws {OptionError} the group exists with other settings, or the handler has no group */
   constructor(hub: MemoryHub, dispatcher: Dispatcher, route: DurableRoute, context: ServerContext) {
@@ -56,8 +57,10 @@ export class MemoryConsumer implements GroupMember {
     )
   }
 
-  /** Starts to receive events. */
-  start(): void {
+  /** Receives events from now on. */
+  begin(): void {
+    if (this.#hasBegun || this.#isStopped) return
+    this.#hasBegun = true
     this.#group.join(this)
   }
 

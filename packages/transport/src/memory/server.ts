@@ -55,7 +55,10 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     this.#dispatcher = dispatcher
     this.#consumers = consumers
     this.#hub.add(this)
-    for (const consumer of consumers) consumer.start()
+  }
+
+  begin(): void {
+    for (const consumer of this.#consumers) consumer.begin()
   }
 
   async stop({ drain }: StopOptions = {}): Promise<void> {

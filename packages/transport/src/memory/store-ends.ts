@@ -29,7 +29,10 @@ export class MemoryStoreServer implements ServerTransport {
 
   async start(dispatcher: Dispatcher): Promise<void> {
     this.#consumers = memoryConsumers(this.#hub, dispatcher, this.#context)
-    for (const consumer of this.#consumers) consumer.start()
+  }
+
+  begin(): void {
+    for (const consumer of this.#consumers) consumer.begin()
   }
 
   async stop({ drain }: StopOptions = {}): Promise<void> {
