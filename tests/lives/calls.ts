@@ -115,7 +115,7 @@ export class Calls {
     if (after > 0) this.#world.after(after, () => abort.abort())
     this.#ledger.calling(id, `request ${id}`, {
       isIdempotent: step.idempotent,
-      mustSucceed: this.#isCalm && after === 0 && SOON.has(step.work) && step.takes <= 1_000,
+      mayFailWith: this.#isCalm ? failuresOf(step, after) : undefined,
       ends: this.#timeout === 0 ? Infinity : performance.now() + this.#timeout
     })
     client
@@ -133,11 +133,17 @@ export class Calls {
       )
   }
 
+  /** The codes with which streams may fail, if nothing is lost. */
+  get #failuresOfStreams(): readonly string[] | undefined {
+    if (!this.#isCalm) return undefined
+    return this.#timeout === 0 ? [] : ['TIMEOUT']
+  }
+
   #stream(step: Step & { do: 'stream' }): void {
     const client = this.#clientOf(step.client)
     if (client === undefined) return
     const id = this.#id(step.source)
-    this.#ledger.calling(id, `stream ${id}`, { mustSucceed: this.#isCalm && this.#timeout === 0 })
+    this.#ledger.calling(id, `stream ${id}`, { mayFailWith: this.#failuresOfStreams })
     const payload = this.#payload(id, {
       values: step.values,
       takes: step.source === 'count' ? 0 : step.pause
@@ -166,7 +172,7 @@ export class Calls {
     if (client === undefined) return
     const id = this.#id(step.to)
     const ledger = this.#ledger
-    ledger.calling(id, `channel ${id}`, { mustSucceed: this.#isCalm && this.#timeout === 0 })
+    ledger.calling(id, `channel ${id}`, { mayFailWith: this.#failuresOfStreams })
     async function* values() {
       for (let n = 0; n < step.values; n++) {
         if (step.pause > 0) await wait(step.pause)
@@ -275,6 +281,12 @@ export class Calls {
     }
     this.waiting--
   }
+}
+
+/** The codes with which a request may fail, although nothing is lost. @param after when its caller gives up; 0: never */
+function failuresOf({ work, takes }: Step & { do: 'request' }, after: number): readonly string[] | undefined {
+  if (work === 'fail') return undefined
+  return after === 0 && SOON.has(work) && takes <= 1_000 ? [] : ['TIMEOUT', 'CANCELED']
 }
 
 /** A text of the size that a step asks for, as the field of some data. */

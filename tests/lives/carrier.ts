@@ -8,12 +8,13 @@ import { tcp } from '@elysia-microservices/tcp'
 import { type Delivery, type EventStore, memory, type Transport } from '@elysia-microservices/transport'
 import { openDoor } from '@elysia-microservices/websocket/testing'
 import type { UntypedStoringClient } from 'elysia-microservices/client'
+import { Lane } from './lane.ts'
 import { Net } from './net.ts'
 import type { Config, Options } from './plan.ts'
 import { withStore } from './stores.ts'
 import { MESSAGE_SIZE } from './stranger.ts'
 import { overWebSockets, strangerOf } from './websocket.ts'
-import { Lane, type World } from './world.ts'
+import type { World } from './world.ts'
 
 const PORT = 4_000
 /** One client waits for no leases, so that services have clients of both kinds. */

@@ -77,7 +77,7 @@ export function otherOf(place: Place, config: Config, ledger: Ledger) {
       ledger.ran(data.id)
       return answer(data)
     })
-  addDurable(service, place, name, config, ledger)
+  addDurable(service, place, name, config, ledger, {}, config.isLate === true && config.startsNew === true)
   return service
 }
 
@@ -174,7 +174,8 @@ function addDurable(
   group: string,
   config: Config,
   ledger: Ledger,
-  { concurrency = 16, attempts = ATTEMPTS, files = true }: Partial<Options> = {}
+  { concurrency = 16, attempts = ATTEMPTS, files = true }: Partial<Options> = {},
+  startsNew = false
 ): void {
   const store = storeOf(config)
   if (store === undefined) return
@@ -183,7 +184,7 @@ function addDurable(
     ordered,
     concurrency,
     // Groups of a real server would begin with the events of earlier lives.
-    start: store === 'rabbitmq' || suffix !== undefined ? ('new' as const) : ('all' as const),
+    start: startsNew || store === 'rabbitmq' || suffix !== undefined ? ('new' as const) : ('all' as const),
     retry: {
       attempts: REDRIVES.has(store) ? attempts : 20,
       minDelay: 50,

@@ -1,6 +1,6 @@
 /** Looks for lives that break a promise, and makes them small. */
 
-import { CARRIERS, type CarrierName } from './carriers.ts'
+import { CARRIERS } from './carriers.ts'
 import { KEPT } from './kept.ts'
 import { live, type Verdict } from './live.ts'
 import { type Plan, planOf, type Wishes } from './plan.ts'
@@ -29,7 +29,7 @@ interface Hunt extends Wishes {
 export async function hunt(world: World, options: Hunt): Promise<number> {
   const { from, lives, isOver, elapsed, print } = options
   const begins = watched()
-  await warmUp(world, options.carriers, options.stores)
+  await warmUp(world, options)
   let found = 0
   let turns = 0
   let steps = 0
@@ -81,7 +81,7 @@ export async function replay(
   options: Wishes & { print(line: string): void }
 ): Promise<number> {
   const { print } = options
-  await warmUp(world, options.carriers, options.stores)
+  await warmUp(world, options)
   const plan = planOf(seed, options)
   const first = await live(world, plan, seed)
   const second = await live(world, plan, seed)
@@ -96,7 +96,7 @@ export async function replay(
 
 /** Lives the plans that once broke a promise, each with several orders. @returns how many still do */
 export async function relive(world: World, print: (line: string) => void): Promise<number> {
-  await warmUp(world, [...new Set(KEPT.map(({ plan }) => plan.config.carrier))], [])
+  await warmUp(world, { carriers: [...new Set(KEPT.map(({ plan }) => plan.config.carrier))], stores: [] })
   let found = 0
   for (const { fault, plan, seed } of KEPT)
     for (let order = seed; order < seed + ORDERS; order++) {
@@ -131,12 +131,8 @@ async function report(
 }
 
 /** Modules that are loaded when they are first needed take time that is none of the world's. */
-async function warmUp(
-  world: World,
-  carriers: readonly CarrierName[] = CARRIERS,
-  stores?: Wishes['stores']
-): Promise<void> {
+async function warmUp(world: World, { carriers = CARRIERS, stores, beside }: Wishes): Promise<void> {
   for (const carrier of carriers)
     for (let seed = 1; seed <= 3; seed++)
-      await live(world, planOf(seed, { carriers: [carrier], stores }), seed)
+      await live(world, planOf(seed, { carriers: [carrier], stores, beside }), seed)
 }

@@ -1,6 +1,7 @@
 /** All that happened in a life, and the promises that it is held to. */
 import { type Delivery, MicroserviceError } from '@elysia-microservices/transport'
 import type { Published } from 'elysia-microservices/client'
+import { FreshGroups } from './fresh.ts'
 import { Runs } from './running.ts'
 
 /** Milliseconds after which a pause has come to all processes, with the events that they had received. */
@@ -13,8 +14,8 @@ const MOST_PULLS = 50_000
 interface Call {
   readonly what: string
   readonly isIdempotent: boolean
-  /** Whether nothing can happen because of which it may fail. */
-  readonly mustSucceed: boolean
+  /** The codes of errors with which it may fail; `undefined`: anything can happen to it. */
+  readonly mayFailWith: readonly string[] | undefined
   /** When its time is over; `Infinity`: it has no limit. */
   readonly ends: number
   runs: number
@@ -78,8 +79,6 @@ export class Ledger {
   /** How often each recurring event has come to each group, and one that has come twice. */
   readonly recurred = new Map<string, number>()
   recurredTwice: string | undefined
-  /** Whether a start has failed: its durable handlers may have begun, and what they run is given back. */
-  hasFailedStart = false
   /** Whether the wall clock has jumped. */
   hasHop = false
   /** Whether the store was lost, so that transactions fail. */
@@ -98,6 +97,7 @@ export class Ledger {
   /** The names of the services, which are those of their groups. */
   readonly groups: readonly string[]
   readonly runs = new Runs()
+  readonly fresh = new FreshGroups()
   /** The keys of durable events whose order of first runs is looked at: the last order that began. */
   readonly #begun = new Map<string, number>()
 
@@ -130,10 +130,10 @@ export class Ledger {
   calling(
     id: string,
     what: string,
-    init: Partial<Pick<Call, 'isIdempotent' | 'mustSucceed' | 'ends'>> = {}
+    init: Partial<Pick<Call, 'isIdempotent' | 'mayFailWith' | 'ends'>> = {}
   ): void {
-    const { isIdempotent = false, mustSucceed = false, ends = Infinity } = init
-    const call = { what, isIdempotent, mustSucceed, ends }
+    const { isIdempotent = false, mayFailWith, ends = Infinity } = init
+    const call = { what, isIdempotent, mayFailWith, ends }
     this.waiting++
     this.calls.set(id, { ...call, runs: 0, settled: 0, outcome: '', mayHaveRun: undefined })
   }
@@ -159,7 +159,8 @@ export class Ledger {
     if (++call.settled === 1) this.waiting--
     else this.breaks(`${call.what} was settled ${call.settled} times`)
     call.outcome = outcome
-    if (error !== undefined && call.mustSucceed)
+    const { code } = (error ?? {}) as { readonly code?: string }
+    if (error !== undefined && call.mayFailWith?.includes(code ?? '') === false)
       this.breaks(`${call.what} has failed, and nothing was lost: ${(error as Error).message}`)
     if (error !== undefined) call.mayHaveRun = this.#errorOf(call.what, error)
     else if (call.runs === 0) this.breaks(`${call.what} was answered and never ran`)
@@ -190,6 +191,7 @@ export class Ledger {
       done: new Map<string, number>()
     }
     list.set(id, kept)
+    if (list === this.published) this.fresh.keeps(kept)
     if (due !== undefined) this.latestDue = Math.max(this.latestDue, due)
     return kept
   }
@@ -288,11 +290,24 @@ export class Ledger {
     if (kept !== undefined) countUp(kept.done, group)
   }
 
+  /** One of the events that were open when this was asked last, which is in every turn. */
+  #open: Kept | undefined
+
   /** Whether all events whose storing was promised were handled by all groups. */
   isAllHandled(): boolean {
-    for (const { isPromised, isCancelled, done } of this.published.values())
-      if (isPromised && isCancelled === false && !this.groups.every((group) => done.has(group))) return false
+    if (this.#open !== undefined && this.#isOpen(this.#open)) return false
+    for (const kept of this.published.values())
+      if (this.#isOpen(kept)) {
+        this.#open = kept
+        return false
+      }
     return true
+  }
+
+  #isOpen(kept: Kept): boolean {
+    const { isPromised, isCancelled, done } = kept
+    if (!isPromised || isCancelled !== false) return false
+    return this.groups.some((group) => !done.has(group) && !this.fresh.mayMiss(group, kept))
   }
 
   get logger() {
@@ -354,7 +369,10 @@ export class Ledger {
         `${lost.length} events were promised and never handled, and ${this.refused} were refused: ${lost[0]?.what} and others`
       )
     for (const one of this.published.values())
-      if (one.isPromised && one.isCancelled === false && !one.done.has(group))
-        this.breaks(`${one.what} was stored, and never handled`)
+      if (this.fresh.isBefore(group, one)) {
+        if (one.begun.has(group))
+          this.breaks(`${one.what} was stored before ${group} began with what is new, and came to it`)
+      } else if (one.isPromised && one.isCancelled === false && !one.done.has(group))
+        if (!this.fresh.mayMiss(group, one)) this.breaks(`${one.what} was stored, and never handled`)
   }
 }

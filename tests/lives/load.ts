@@ -1,20 +1,56 @@
-/** Publishers that go on while the connection of their client is lost again and again. */
-import type { Step } from './plan.ts'
+/** Steps that belong together: what goes on while something is lost, again and again, or begins. */
+import { ENGINES } from './carriers.ts'
+import { canBeLost } from './faults.ts'
+import type { Config, Step } from './plan.ts'
 import type { Random } from './random.ts'
 
-export function loadOf(random: Random): readonly Step[] {
+/** The part of the lives that have such steps, if they may have any. */
+const PART = 0.2
+
+/** @param mayLose whether something may be lost in this life */
+export function loadOf(random: Random, config: Config, mayLose: boolean): readonly Step[] {
+  const loads: (() => readonly Step[])[] = []
+  if (mayLose && canBeLost(config)) loads.push(() => publishersOf(random))
+  if (mayLose && ENGINES.has(config.carrier)) loads.push(() => channelsOf(random))
+  if (config.hasOther && config.isLate) loads.push(() => arrivalOf(config))
+  return loads.length > 0 && random.chance(PART) ? random.of(loads)() : []
+}
+
+const EVENTS = {
+  client: 0,
+  keys: 3,
+  delay: 0,
+  takes: 0,
+  failures: 0,
+  failing: 'error',
+  hasId: false
+} as const
+
+/** Publishers that go on while the connection of their client is lost again and again. */
+function publishersOf(random: Random): readonly Step[] {
   const publishers = [0, 1, 2, 3].map((at): Step => {
-    const shared = { client: 0, keys: 3, delay: 0, takes: 0, failures: 0, failing: 'error' as const }
     const pace = at < 2 ? 'in turn' : 'steadily'
-    return {
-      at,
-      do: 'publish',
-      to: [at % 2 === 0 ? 'kept' : 'filed'],
-      hasId: false,
-      pace,
-      times: 100,
-      ...shared
-    }
+    return { at, do: 'publish', to: [at % 2 === 0 ? 'kept' : 'filed'], pace, times: 100, ...EVENTS }
   })
   return [...publishers, { at: random.between(5, 60), do: 'lose', end: 'client', n: 0, for: 0, times: 20 }]
+}
+
+/** Channels whose values go on while one end loses its connection for a moment, again and again. */
+function channelsOf(random: Random): readonly Step[] {
+  const channels = [0, 1, 2, 3].map((at): Step => {
+    const [to, pause] = [random.of(['total', 'relay'] as const), random.of([0, 1, 5])]
+    return { at, do: 'channel', client: 0, to, values: 200, pause, size: 0 }
+  })
+  const end = random.of(['client', 'service', 'service'] as const)
+  const lose = { end, n: 0, for: random.of([0, 1, 5]), times: 20 } as const
+  return [...channels, { at: random.between(5, 60), do: 'lose', ...lose }]
+}
+
+/** A service of another name begins while events wait for the first one, which is away. */
+function arrivalOf({ services }: Config): readonly Step[] {
+  const publish = { do: 'publish', to: ['kept', 'filed'], pace: 'at once', times: 4, ...EVENTS } as const
+  const away = Array.from({ length: services }, (_, service): Step => {
+    return { at: 100, do: 'restart', service, for: 3_000, times: 1 }
+  })
+  return [{ at: 0, ...publish }, ...away, { at: 1_000, ...publish }, { at: 1_500, do: 'arrive' }]
 }

@@ -1,7 +1,7 @@
 /** Sockets in memory, as a `SocketRuntime`: bytes arrive in pieces and late, and connections are cut, frozen and refused. */
 import type { Socket, SocketListener } from '@elysia-microservices/rsocket/session'
-import type { Lane as LaneType, World } from './world.ts'
-import { Lane } from './world.ts'
+import { Lane } from './lane.ts'
+import type { World } from './world.ts'
 
 type AcceptSocket = (socket: Socket) => SocketListener
 
@@ -124,7 +124,7 @@ class End implements Socket {
   readonly #world: World
   readonly #net: Net
   /** The deliveries to this end. */
-  readonly #lane: LaneType
+  readonly #lane: Lane
   #listener: SocketListener | undefined
   /** Bytes on their way to this end that its user has not been given. */
   #arriving: Uint8Array[] = []

@@ -93,7 +93,7 @@ export class Operators {
       this.#ledger.breaks(`${what} is a dead letter of the pattern ${letter.pattern}`)
     if (letter.attempts < 1) this.#ledger.breaks(`${what} is a dead letter after ${letter.attempts} attempts`)
     const hasFailed = (letter.data as Payload).failing !== 'error' || letter.reason.includes(FAILED)
-    if (!hasFailed && !this.#ledger.hasFailedStart && !this.#ledger.mayFail(kept))
+    if (!hasFailed && !this.#ledger.mayFail(kept))
       this.#ledger.breaks(`${what} is a dead letter because of "${letter.reason}"`)
   }
 

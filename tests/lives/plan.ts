@@ -13,7 +13,7 @@ import {
   TRANSACTIONAL,
   WITHIN
 } from './carriers.ts'
-import { actsOf, canBeLost, lossesOf } from './faults.ts'
+import { actsOf, lossesOf } from './faults.ts'
 import { loadOf } from './load.ts'
 import { Random } from './random.ts'
 
@@ -28,6 +28,8 @@ export interface Config {
   readonly hasOther: boolean
   /** Whether that one begins later, and gets the events that were stored before. */
   readonly isLate?: boolean
+  /** Whether it then gets only what is stored from its beginning on. */
+  readonly startsNew?: boolean
   /** Connections of a client to each port. */
   readonly connections: number
   /** Most milliseconds that bytes need from one end to the other. */
@@ -183,6 +185,8 @@ export interface Wishes {
   readonly carriers?: readonly CarrierName[] | undefined
   /** Stores that may stand beside a carrier. Default: all. */
   readonly stores?: readonly StoreName[] | undefined
+  /** The store that stands beside each carrier. Default: in a fifth of the lives, one of `stores`. */
+  readonly beside?: StoreName | undefined
   /** The worst that may happen. Default: chosen by the seed. */
   readonly worst?: Worst | undefined
   /** Latest step, in milliseconds. Default: chosen by the seed. */
@@ -200,8 +204,10 @@ export function planOf(seed: number, wishes: Wishes = {}): Plan {
   const isSocket = SOCKETS.has(carrier)
   const isRSocket = RSOCKETS.has(carrier)
   const isLimited = isSocket && random.chance(0.5)
-  const mayHaveStore = within === undefined && !WITHIN.has(carrier) && random.chance(0.2)
-  const beside = mayHaveStore ? random.of(stores) : undefined
+  const mayHaveStore = within === undefined && !WITHIN.has(carrier)
+  const beside = mayHaveStore
+    ? (wishes.beside ?? (random.chance(0.2) ? random.of(stores) : undefined))
+    : undefined
   const store = storeOf({ carrier, store: beside })
   const hasFuture = within === undefined && FUTURES.has(store as CarrierName)
   const config: Config = {
@@ -210,8 +216,9 @@ export function planOf(seed: number, wishes: Wishes = {}): Plan {
     clients: random.between(1, 3),
     services: carrier === 'websocket' ? 1 : random.between(1, 2),
     hasOther: !isSocket && random.chance(0.3),
+    isLate: store !== undefined && within === undefined && random.chance(0.3),
     // Groups of RabbitMQ begin with what comes.
-    isLate: store !== undefined && store !== 'rabbitmq' && within === undefined && random.chance(0.3),
+    startsNew: store === 'rabbitmq' || random.chance(0.5),
     connections: isSocket && random.chance(0.3) ? 2 : 1,
     delay: random.of([0, 1, 5, 30]),
     resume: isRSocket && random.chance(0.5),
@@ -228,8 +235,8 @@ export function planOf(seed: number, wishes: Wishes = {}): Plan {
   const least = worst ?? random.of(['calls', 'acts', 'losses', 'losses'] as const)
   const isHeavy = within !== undefined || random.chance(HEAVY)
   const kinds = { worst: least, within: latest, hasFuture, often: isHeavy ? OFTEN : SELDOM }
-  const hasLoad = least === 'losses' && within === undefined && canBeLost(config)
-  const steps = hasLoad && random.chance(0.2) ? [...loadOf(random)] : []
+  const hasLoad = least !== 'calls' && within === undefined
+  const steps = hasLoad ? [...loadOf(random, config, least === 'losses')] : []
   for (let n = random.between(3, isHeavy ? 40 : 80); n > 0; n--) steps.push(stepOf(random, config, kinds))
   return { config, steps: steps.sort((one, other) => one.at - other.at) }
 }

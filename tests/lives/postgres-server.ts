@@ -1,7 +1,8 @@
 /** A server of PostgreSQL inside the process, and connections to it that are lost. */
 import { migrateEvents } from '@elysia-microservices/postgres'
 import { type Database, type Result, theDatabase } from './database.ts'
-import { Lane, type World } from './world.ts'
+import { Lane } from './lane.ts'
+import type { World } from './world.ts'
 
 type Answer = (error: unknown, result?: Result) => void
 type Listener = (argument?: unknown) => void

@@ -1,7 +1,8 @@
 /**
  * Lives from seeds: `--seed=7` lives one and says what happened, `--lives=1000 --from=1` lives many, `--minutes=5` goes on
- * for so long, `--first` ends at the first
- * life that breaks a promise, `--kept` lives those that once broke a promise, and then, with `--minutes`, new ones. A life that breaks one is made as small as possible.
+ * for so long, `--first` ends at the first life that breaks a promise, `--kept` lives those that once broke a promise, and
+ * then, with `--minutes`, new ones. A life that breaks one is made as small as possible. `--carriers=nats,kafka` chooses
+ * carriers, `--stores=sqlite` what may stand beside them, and `--beside=postgres` what always does.
  */
 import { parseArgs } from 'node:util'
 import { openDatabase } from './database.ts'
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     carriers: { type: 'string' },
     stores: { type: 'string' },
+    beside: { type: 'string' },
     worst: { type: 'string' },
     kept: { type: 'boolean', default: false },
     first: { type: 'boolean', default: false },
@@ -24,13 +26,14 @@ const { values } = parseArgs({
 
 const clock = performance.now.bind(performance)
 // It takes seconds.
-const wanted = `${values.carriers ?? 'postgres'},${values.stores ?? 'postgres'}`
+const wanted = `${values.carriers ?? 'postgres'},${values.stores ?? 'postgres'},${values.beside}`
 if (wanted.includes('postgres')) await openDatabase()
 const world = World.enter()
 const { hunt, relive, replay } = await import('./hunt.ts')
 const wishes = {
   carriers: values.carriers?.split(',') as never,
   stores: values.stores?.split(',') as never,
+  beside: values.beside as never,
   worst: values.worst as never
 }
 const print = (line: string) => void process.stdout.write(`${line}\n`)

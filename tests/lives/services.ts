@@ -1,6 +1,6 @@
 /** The services of a life: they begin, stop, end with their process, and begin again. */
 import type { Carrier } from './carrier.ts'
-import { otherOf, type Service, serviceOf } from './handlers.ts'
+import { groupsOf, otherOf, type Service, serviceOf } from './handlers.ts'
 import type { Ledger } from './ledger.ts'
 import type { Config, Options } from './plan.ts'
 import { wait } from './world.ts'
@@ -46,12 +46,16 @@ export class Services {
 
   /** The service of another name begins for the first time, unless it has. */
   async arrive(): Promise<void> {
-    const { hasOther, isLate } = this.#config
+    const { hasOther, isLate, startsNew } = this.#config
     if (!hasOther || this.#hasArrived) return
     this.#hasArrived = true
     if (isLate) this.hasGap = true
+    const [, name = ''] = groupsOf(this.#config)
+    const isNew = isLate === true && startsNew === true
+    if (isNew) this.#ledger.fresh.startsWithNew(name, this.#ledger.published.values())
     const newOther = () => otherOf(this.#carrier.service('other', 0), this.#config, this.#ledger)
     this.#other = await this.#listening(newOther)
+    if (isNew) this.#ledger.fresh.hasStarted(name)
   }
 
   /** One more process of the service begins. */
@@ -137,7 +141,6 @@ export class Services {
         await service.listen()
         return service
       } catch {
-        this.#ledger.hasFailedStart = true
         await wait(500)
         // Its process has died meanwhile.
         if (deaths !== this.#deaths) service = newService()

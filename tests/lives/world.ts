@@ -4,9 +4,9 @@
  * `World.enter()`, before any module of the product: some of them keep the runtime's functions when they are loaded.
  */
 import type { Clock } from '@elysia-microservices/transport/kit'
+import { Lane } from './lane.ts'
 import { Random } from './random.ts'
-
-type Task = () => void
+import { Timer, Timers } from './timers.ts'
 
 /** The time at which every world begins. */
 const BEGINNING = 1_700_000_000_000
@@ -25,183 +25,6 @@ const real = {
 /** Waits, in the time of the world that the process has entered. */
 export const wait = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds))
-
-/** A line of tasks that happen one after the other: what one socket receives, or all immediates. */
-export class Lane {
-  readonly #world: World
-  readonly #tasks: { readonly due: number; readonly task: Task }[] = []
-  #head = 0
-
-  constructor(world: World) {
-    this.#world = world
-    world.lanes.add(this)
-  }
-
-  get isEmpty(): boolean {
-    return this.#head === this.#tasks.length
-  }
-
-  /** When its next task is due; `Infinity`: there is none. */
-  get due(): number {
-    return this.#tasks[this.#head]?.due ?? Infinity
-  }
-
-  /** Adds a task, to be done after all earlier ones. */
-  add(task: Task, delay = 0): void {
-    const due = Math.max(this.#world.now + delay, this.#tasks.at(-1)?.due ?? 0)
-    this.#tasks.push({ due, task })
-  }
-
-  run(): void {
-    const { task } = this.#tasks[this.#head++] as { task: Task }
-    if (this.#head > 64 && this.#head * 2 > this.#tasks.length) {
-      this.#tasks.splice(0, this.#head)
-      this.#head = 0
-    }
-    task()
-  }
-
-  close(): void {
-    this.#tasks.length = 0
-    this.#head = 0
-    this.#world.lanes.delete(this)
-  }
-}
-
-/** A timer of the world, as Node has them. */
-class Timer {
-  /** Its place among the others; `undefined`: it does not run. */
-  entry: Entry | undefined
-  readonly task: Task
-  readonly #world: World
-  readonly #delay: number
-  readonly #repeats: boolean
-
-  constructor(world: World, task: Task, delay: number, repeats: boolean) {
-    this.#world = world
-    this.task = task
-    // As in every runtime, a timer waits for at least a millisecond, and a time that is none is the shortest.
-    this.#delay = delay >= 1 && delay <= 2 ** 31 - 1 ? Math.trunc(delay) : 1
-    this.#repeats = repeats
-    this.refresh()
-  }
-
-  get repeats(): boolean {
-    return this.#repeats
-  }
-
-  refresh(): this {
-    this.#world.timers.add(this, this.#world.now + this.#delay)
-    return this
-  }
-
-  ref(): this {
-    return this
-  }
-
-  unref(): this {
-    return this
-  }
-
-  hasRef(): boolean {
-    return true
-  }
-
-  close(): this {
-    this.#world.timers.delete(this)
-    return this
-  }
-
-  [Symbol.dispose](): void {
-    this.close()
-  }
-
-  [Symbol.toPrimitive](): number {
-    return this.#world.numberOf(this)
-  }
-}
-
-/** When a timer is due; of equal ones the older comes first. */
-interface Entry {
-  readonly due: number
-  readonly order: number
-  readonly timer: Timer
-}
-
-/** Timers in the order in which they are due. Those that were cleared stay until then, because looking for them takes long. */
-class Timers {
-  readonly #heap: Entry[] = []
-  #size = 0
-  #orders = 0
-
-  get size(): number {
-    return this.#size
-  }
-
-  get due(): number {
-    for (;;) {
-      const first = this.#heap[0]
-      if (first === undefined) return Infinity
-      if (first.timer.entry === first) return first.due
-      this.#removeFirst()
-    }
-  }
-
-  add(timer: Timer, due: number): void {
-    const entry = { due, order: ++this.#orders, timer }
-    if (timer.entry === undefined) this.#size++
-    timer.entry = entry
-    const heap = this.#heap
-    let at = heap.push(entry) - 1
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (!isBefore(entry, heap[parent] as Entry)) break
-      heap[at] = heap[parent] as Entry
-      at = parent
-    }
-    heap[at] = entry
-  }
-
-  delete(timer: Timer): void {
-    if (timer.entry === undefined) return
-    timer.entry = undefined
-    this.#size--
-  }
-
-  /** Takes the first one, which `due` has found. */
-  take(): Timer {
-    const { timer } = this.#heap[0] as Entry
-    this.#removeFirst()
-    this.delete(timer)
-    return timer
-  }
-
-  clear(): void {
-    for (const { timer } of this.#heap) timer.entry = undefined
-    this.#heap.length = 0
-    this.#size = 0
-  }
-
-  #removeFirst(): void {
-    const heap = this.#heap
-    const last = heap.pop() as Entry
-    const { length } = heap
-    if (length === 0) return
-    let at = 0
-    for (;;) {
-      let least = 2 * at + 1
-      if (least >= length) break
-      if (least + 1 < length && isBefore(heap[least + 1] as Entry, heap[least] as Entry)) least++
-      if (!isBefore(heap[least] as Entry, last)) break
-      heap[at] = heap[least] as Entry
-      at = least
-    }
-    heap[at] = last
-  }
-}
-
-const isBefore = (one: Entry, other: Entry): boolean =>
-  one.due < other.due || (one.due === other.due && one.order < other.order)
 
 export class World {
   /** Milliseconds since the world began. */
@@ -281,7 +104,7 @@ export class World {
    * Calls a function after a time, as a part of the world and not of the product: it is no timer that may be left.
    * @returns a function that cancels the call
    */
-  after(delay: number, task: Task): () => void {
+  after(delay: number, task: () => void): () => void {
     const lane = new Lane(this)
     lane.add(() => {
       lane.close()
