@@ -2,7 +2,7 @@
 
 type Task = () => void
 
-/** What a line knows of its world. */
+/** The world, as far as a line knows it. */
 interface Time {
   /** Milliseconds since the world began. */
   readonly now: number

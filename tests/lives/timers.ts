@@ -1,6 +1,6 @@
 /** The timers of a world: as Node has them, and in the order in which they are due. */
 
-/** What a timer knows of its world. */
+/** The world, as far as a timer knows it. */
 interface Time {
   /** Milliseconds since the world began. */
   readonly now: number

@@ -50,6 +50,16 @@ describe('a durable handler over NATS', () => {
     assert.equal(over.infoOf('p').num_waiting, requests, 'a further start does not pull a second time')
   })
 
+  it('counts no attempt of an event that is on its way when an ordered handler stops', async () => {
+    const durable = { ordered: true, start: 'all' } as const
+    await over.publish('p', [1], 'k')
+    for (let starts = 0; starts < 3; starts++) await (await over.serve('p', note, durable)).stop()
+    assert.deepEqual(seen, [])
+    await over.serve('p', note, durable)
+    await over.until(() => seen.length > 0)
+    assert.deepEqual(seen, ['1 1'])
+  })
+
   it('gives a failed event back for its pause, and gets it with its next attempt; others go on', async () => {
     const retry = { attempts: 3, minDelay: PAUSE, factor: 1, maxDelay: PAUSE }
     const consumer = await over.serve(

@@ -54,6 +54,8 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
   #redeliveries = 0
   #hasBegun = false
   #isStopped = false
+  /** Events that have come since then: they have never begun here. */
+  readonly #late: NatsEvent[] = []
 
   constructor(options: ConsumerOptions) {
     this.#options = options
@@ -210,7 +212,11 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     const left = this.leave()
     for (const event of waiting) this.#handling.retry(event, 0)
     await left
-    await Promise.all([this.#unpin(), this.#noteUnbegun(waiting), ended.then(() => this.#watch.leave())])
+    await Promise.all([
+      this.#unpin(),
+      this.#noteUnbegun([...waiting, ...this.#late]),
+      ended.then(() => this.#watch.leave())
+    ])
   }
 
   /** The next process is not to take deliveries to this one for attempts. */
@@ -264,7 +270,7 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     }
     const handling = this.#handling
     const event = new NatsEvent(message, data, place, handling.leasedUntil, this.#epoch, this.#exact)
-    if (this.#isStopped) return handling.send(event, nak(0))
+    if (this.#isStopped) return this.#receiveLate(event)
     if (place.deliveries > 1) this.#redeliveries++
     if (place.stream !== AGAIN_STREAM) this.#watch.lag = place.pending + handling.held.count
     const outcome = handling.held.take(event)
@@ -273,6 +279,14 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     if (outcome !== 'taken') return this.#pulls.fill()
     if (!this.#early.isWaiting || place.stream === AGAIN_STREAM) this.#add(event)
     else this.#early.add(event)
+  }
+
+  /** An event was on its way when the handler stopped. */
+  #receiveLate(event: NatsEvent): void {
+    if (this.#handling.held.has(event)) return this.#handling.send(event, nak(0))
+    if (this.#handling.isInOrder(event)) this.#handling.runs.came(event)
+    this.#late.push(event)
+    this.#handling.retry(event, 0)
   }
 
   #add(event: NatsEvent): void {

@@ -37,6 +37,13 @@ export class HeldEvents {
     return this.#held.values()
   }
 
+  /** Whether this process has an event, or has acknowledged it. */
+  has(event: NatsEvent): boolean {
+    const number = numberOf(event)
+    const { storedAt } = event.place
+    return this.#held.get(number)?.place.storedAt === storedAt || this.#done.get(number) === storedAt
+  }
+
   /**
    * Adds an event that has arrived. @returns `taken`: added; `here` or `done`: not added, because this process has
    * the event or has acknowledged it
