@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { isMissing } from '@elysia-microservices/test-support'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import type { Browser } from 'playwright-core'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { natsMissing } from '../support/nats-server.ts'
@@ -82,12 +82,15 @@ function register(): void {
         ['nats', 'orders', 'payments.charged']
       ])
         await page.getByRole('row', { name: new RegExp(`^${from} ${to} ${pattern}\\b`) }).waitFor()
-      await page.setViewportSize({ width: 390, height: 800 })
       // On a phone the map is as wide as its card: nobody has to scroll.
-      await page.waitForFunction(`(() => {
-        const { scrollWidth, clientWidth } = document.querySelector('.canvas')
-        return clientWidth < 390 && scrollWidth <= clientWidth
-      })()`)
+      await page.setViewportSize({ width: 390, height: 800 })
+      await until('the map is no wider than its card', async () => {
+        const over = await page.evaluate<number>(`(() => {
+          const { scrollWidth, clientWidth } = document.querySelector('.canvas')
+          return clientWidth < 390 ? scrollWidth - clientWidth : Infinity
+        })()`)
+        return over <= 0
+      })
       await page.close()
       const processes = processesOf(dev)
       assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))

@@ -11,7 +11,7 @@ import type { Screen, ScreenProps } from './screen.ts'
 export const map: Screen = { id: 'map', title: 'Map', View: MapScreen }
 
 /** The smallest readable scale, at which five boxes in a row fit on a phone of 390 pixels. A wider map scrolls. */
-const SMALLEST = 0.58
+const SMALLEST = 0.57
 /** Milliseconds after which the map is drawn even if some services have not answered. */
 const PATIENCE = 2_000
 
