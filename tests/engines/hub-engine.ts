@@ -240,7 +240,14 @@ export function engineAt(port: number): Engine<HubCarrier> {
 export function hub(port: number): Transport {
   return engineTransport({
     name: 'hub',
-    traits: { wildcards: true, hearsNobody: true, shares: 'engine', headers: true, channels: true },
+    traits: {
+      wildcards: true,
+      hearsNobody: true,
+      shares: 'engine',
+      headers: true,
+      channels: true,
+      answerHeaders: true
+    },
     engine: () => engineAt(port)
   })
 }

@@ -226,7 +226,14 @@ export function overWebSockets(world: World, name: string, init: Init): Transpor
   const offered = lease ? [TURNS, 'rsocket'] : ['rsocket']
   return {
     name: 'websocket',
-    traits: { wildcards: false, hearsNobody: true, shares: 'caller', headers: true, channels: true },
+    traits: {
+      wildcards: false,
+      hearsNobody: true,
+      shares: 'caller',
+      headers: true,
+      channels: true,
+      answerHeaders: true
+    },
     server(context): ServerTransport {
       const door = newDoor()
       const server = door.newServer(context)

@@ -71,7 +71,7 @@ const ASKED = [
   [
     "stream('order.watch', undefined, { /* of a call */ ",
     '})',
-    'headers idempotent key signal timeout waitForConnection within'
+    'headers idempotent key lifetime onHeaders onTrailers signal timeout waitForConnection within'
   ],
   ["isError(error, '", "')) void", ['OUT_OF_STOCK']],
   ['error.details.', 'left', ['left']]

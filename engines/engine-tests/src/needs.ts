@@ -14,6 +14,7 @@ export const NEEDS = {
   hearsNobody: 'word at once that nobody handles a pattern',
   headers: 'headers',
   channels: 'streams as data',
+  answerHeaders: 'headers of answers',
   stores: 'durable events',
   once: 'events stored once for an id',
   positions: 'positions of stored events',
@@ -51,6 +52,8 @@ export function has({ traits, hasServer, hasNest, hasStrangers }: Abilities, nee
     case 'headers':
     case 'channels':
       return traits[need]
+    case 'answerHeaders':
+      return traits.answerHeaders === true
     case 'stores':
       return stores !== undefined
     case 'wideStores':

@@ -29,13 +29,15 @@ describe('a reply token', () => {
         timeout,
         fc.integer({ min: 1, max: 2 ** 31 - 1 }),
         fc.integer({ min: 1, max: STREAM_WINDOW }),
-        (kind, call, waits, demand, window) => {
+        timeout,
+        (kind, call, waits, demand, window, lifetime) => {
           const secret = newSecret()
-          const token = replyToken(kind, call, secret, waits, demand, window)
+          const token = replyToken(kind, call, secret, waits, demand, window, lifetime)
           assert.ok(token.startsWith(replyHead(kind, call, secret)))
           const isStream = kind === 'stream'
           const expected = { kind, timeout: waits, demand: 1, window: STREAM_WINDOW }
-          assert.deepEqual(readReply(INBOX + token), isStream ? { ...expected, demand, window } : expected)
+          const stream = { ...expected, demand, window, ...(lifetime !== undefined && { lifetime }) }
+          assert.deepEqual(readReply(INBOX + token), isStream ? stream : expected)
         }
       )
     )
@@ -64,6 +66,9 @@ describe('a reply token', () => {
       `1s17-${secret}--1.5-10`,
       `1s17-${secret}--10-NaN`,
       `1s17-${secret}--10-10-`,
+      `1s17-${secret}--10-10-0`,
+      `1s17-${secret}--10-10-5-5`,
+      `1s17-${secret}--10-10-5e3`,
       ''
     ])
       assert.equal(readReply(INBOX + token), undefined, token)
@@ -82,8 +87,8 @@ describe('a reply token', () => {
       fc.property(text, (token) => {
         const read = readReply(INBOX + token)
         if (read === undefined) return
-        const { timeout, demand, window } = read
-        for (const number of [timeout ?? 1, demand, window])
+        const { timeout, demand, window, lifetime } = read
+        for (const number of [timeout ?? 1, demand, window, lifetime ?? 1])
           assert.ok(Number.isSafeInteger(number) && number >= 1, `${token}: ${number}`)
         assert.ok(window <= STREAM_WINDOW)
       })

@@ -32,6 +32,8 @@ export interface ReplyToken {
   readonly demand: number
   /** Bytes of a stream that may be sent before the reader has taken them. */
   readonly window: number
+  /** Milliseconds for which the caller takes values of a stream. Missing: the caller does not tell. */
+  readonly lifetime?: number
 }
 
 /** Most bytes of a stream that may be sent before its reader has taken them. */
@@ -49,17 +51,19 @@ export const MAX_REPLY = 512
 
 const LETTERS: Readonly<Record<CallerKind, string>> = { request: 'r', stream: 's', event: 'e' }
 
-/** Makes the last segment of a reply address: `1r17-<secret>-`, `1s18-<secret>-5000-256-1048576`. */
+/** Makes the last segment of a reply address: `1r17-<secret>-`, `1s18-<secret>-5000-256-1048576`, with a lifetime `…-60000`. */
 export function replyToken(
   kind: CallerKind,
   call: number,
   secret: string,
   timeout: number | undefined,
   demand = 1,
-  window = STREAM_WINDOW
+  window = STREAM_WINDOW,
+  lifetime?: number
 ): string {
   const head = replyHead(kind, call, secret) + (timeout === undefined ? '' : Math.ceil(timeout))
-  return kind === 'stream' ? `${head}-${demand}-${window}` : head
+  if (kind !== 'stream') return head
+  return `${head}-${demand}-${window}${lifetime === undefined ? '' : `-${lifetime}`}`
 }
 
 /** Makes the part of a reply token that names the call: `1r17-<secret>-`. */
@@ -94,9 +98,13 @@ export function readReply(reply: string): ReplyToken | undefined {
     return { kind: letter === EVENT ? 'event' : 'request', timeout, demand: 1, window: STREAM_WINDOW }
   const fourth = reply.indexOf('-', third + 1)
   const demand = numberIn(reply, third + 1, fourth)
-  const window = numberIn(reply, fourth + 1, length)
+  const fifth = reply.indexOf('-', fourth + 1)
+  const window = numberIn(reply, fourth + 1, fifth === -1 ? length : fifth)
   if (demand < 1 || window < 1) return undefined
-  return { kind: 'stream', timeout, demand, window: Math.min(window, STREAM_WINDOW) }
+  const stream = { kind: 'stream', timeout, demand, window: Math.min(window, STREAM_WINDOW) } as const
+  if (fifth === -1) return stream
+  const lifetime = numberIn(reply, fifth + 1, length)
+  return lifetime < 1 ? undefined : { ...stream, lifetime }
 }
 
 /** The whole number between two positions of a text, in decimal digits only; -1 if there are other characters. */
@@ -138,7 +146,9 @@ export const Said = {
   /** The engine has lost a value, or the end, of the channel, so the service has given the call up. */
   inputLost: 'l',
   /** The service does not know the request, or not any more, because it has stopped. */
-  gone: 'x'
+  gone: 'x',
+  /** Headers of the answer, in front of the words that have its first value or its end: `+h13 {"headers":{…}}+d5`. */
+  headers: 'h'
 } as const
 
 /** The first letter of a message of a caller to a control address. */

@@ -26,6 +26,7 @@ const TRAITS: StoringTraits = {
   sharesRequests: false,
   headers: true,
   channels: true,
+  answerHeaders: true,
   stores: { ...STORES_EVERYTHING, once: false, wildcards: false }
 }
 

@@ -17,7 +17,8 @@ const TRAITS: Traits = {
   hearsNobody: true,
   shares: 'engine',
   headers: true,
-  channels: true
+  channels: true,
+  answerHeaders: true
 }
 
 /**

@@ -20,6 +20,7 @@ const TRAITS: StoringTraits = {
   sharesRequests: false,
   headers: true,
   channels: true,
+  answerHeaders: true,
   stores: {
     once: false,
     positions: false,

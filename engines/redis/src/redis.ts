@@ -23,6 +23,7 @@ const TRAITS: StoringTraits = {
   shares: 'engine',
   headers: true,
   channels: true,
+  answerHeaders: true,
   stores: { ...STORES_EVERYTHING, future: true, backlog: 'all' }
 }
 

@@ -3,6 +3,8 @@
  * Nest's decorators, the parts for tests, and helper types have entries of their own.
  */
 export {
+  type AnswerHeaders,
+  type AnswerSet,
   type AnyStore,
   CanceledError,
   ConnectionError,

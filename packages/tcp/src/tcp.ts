@@ -65,7 +65,8 @@ const TRAITS: Traits = {
   shares: 'caller',
   headers: true,
   // Channels work only between clients and services of this library.
-  channels: true
+  channels: true,
+  answerHeaders: true
 }
 
 class Tcp implements TcpTransport {

@@ -2,17 +2,25 @@
  * Calls as users and transports see them: options, callers, and receivers of answers. They are the same for every
  * transport.
  */
+import type { AnswerHeaders } from './answer-headers.ts'
 import type { MessageHeaders } from './headers.ts'
 import type { Pattern } from './pattern.ts'
 
 /** Options of a single call. */
 export interface CallOptions {
   /**
-   * Milliseconds for the whole call, connecting included: until the answer has come (of a stream: its first value), or
-   * the event has been sent. `false` for no limit.
+   * Milliseconds until the answer has come (of a stream: its first value) or the event has been sent, connecting
+   * included. `false` for no limit.
    * Default: the client's `timeout`.
    */
   readonly timeout?: number | false | undefined
+  /**
+   * Milliseconds for the whole call, connecting included: of a stream until its last value. Then the reader gets a
+   * `TimeoutError`, and the work at the service is canceled. If it is shorter than `timeout`, it limits the first value,
+   * too.
+   * Default: no limit once the answer has begun.
+   */
+  readonly lifetime?: number | undefined
   /**
    * Milliseconds of the timeout for which the call may wait while there is no connection. With 0 the call fails at
    * once, unless the client's first connection is being made. A call that has waited too long fails with a
@@ -24,6 +32,18 @@ export interface CallOptions {
   readonly signal?: AbortSignal | null | undefined
   /** Text that is sent with the call; a handler finds it in its `headers`. */
   readonly headers?: MessageHeaders | undefined
+  /**
+   * Gets the headers that the handler has set beside its answer (`set.headers`), before the first value or the error. It
+   * is not called if there are none; it is called again if the call is retried. If it throws, the call fails with its
+   * error. Nest's wire cannot carry such headers.
+   * Default: the headers are not sent.
+   */
+  readonly onHeaders?: ((headers: AnswerHeaders) => void) | undefined
+  /**
+   * Gets the headers that the handler has set for the end of its answer (`set.trailers`), before the reader gets the
+   * end. All else is as with `onHeaders`.
+   */
+  readonly onTrailers?: ((trailers: AnswerHeaders) => void) | undefined
   /**
    * Says that running the handler twice does no harm: after a lost connection the call is then retried even if the
    * handler may have run.

@@ -1,5 +1,6 @@
 /** The exports for users of any transport. `kit.ts` has the exports for writing a transport. */
 
+export type { AnswerHeaders, AnswerSet, SettableHeaders } from './answer-headers.ts'
 export type {
   Caller,
   CallOptions,

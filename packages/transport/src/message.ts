@@ -2,8 +2,10 @@
  * Messages as a transport passes them to a dispatcher: each is one request or event. This file depends neither on bytes
  * nor on handlers.
  */
+import { type AnswerSet, ASKS_FOR_HEADERS, SentSet } from './answer-headers.ts'
 import type { Caller } from './call.ts'
 import type { Source } from './caller-name.ts'
+import { OptionError } from './errors/index.ts'
 import { guardListeners } from './guarded-signal.ts'
 import { type MessageHeaders, RESERVED_PREFIX } from './headers.ts'
 import type { Logger } from './logger.ts'
@@ -76,6 +78,11 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly metadata?: unknown
   /** Milliseconds for which the caller waits, counted from `arrivedAt`. Default: no limit is known. */
   readonly timeout?: number | undefined
+  /**
+   * Milliseconds for which the caller takes values of a stream, counted from `arrivedAt`, which must be given with it.
+   * Default: no limit is known.
+   */
+  readonly lifetime?: number | undefined
   /** When the message arrived, on the clock of `performance.now()`. Default: now. */
   readonly arrivedAt?: number | undefined
   /** The other end of the connection. Default: there is no connection. */
@@ -150,6 +157,8 @@ export class IncomingMessage<Data = unknown> {
   readonly #init: IncomingMessageInit<Data>
   /** When the time is over, on the clock of `performance.now()`; `undefined`: never. */
   #expires: number | undefined
+  /** Set when a handler reads `set`. `null`: the answer has begun, and its handler has set nothing before. */
+  #set: SentSet | null | undefined
   #aborter: AbortController | undefined
   /** Logs errors that listeners of the signal throw; `undefined`: the message is not aborted. */
   #abortedWith: Logger | undefined
@@ -202,6 +211,34 @@ export class IncomingMessage<Data = unknown> {
     return this.peer ?? from?.callers.sourceOf(from.replyTo)
   }
 
+  /**
+   * Headers beside the answer, which the handler sets: `set.headers` before its first value, `set.trailers` before its
+   * end. They are sent to callers who ask for them.
+   * @throws {OptionError} the message is an event, which has no answer
+   */
+  get set(): AnswerSet {
+    if (this.kind === 'event')
+      throw new OptionError('set', `The event '${this.pattern}' has no answer that could have headers`)
+    this.#set ??= new SentSet(this.#set === null)
+    return this.#set
+  }
+
+  /**
+   * Takes the headers that are to be sent beside the next value or the end of the answer, as JSON; `undefined`: there are
+   * none, or the caller does not ask for them. Called for each value, also if nothing was set.
+   * @param isLast the answer ends with it
+   */
+  takeSet(isLast: boolean): string | undefined {
+    const set = this.#set
+    if (set === null) return undefined
+    if (set === undefined) {
+      this.#set = null
+      return undefined
+    }
+    const json = set.take(isLast)
+    return json === undefined || this.own(ASKS_FOR_HEADERS) === undefined ? undefined : json
+  }
+
   /** Whether the message comes from a store. Cheaper than reading `delivery`. */
   get isStored(): boolean {
     return this.#init.stored !== undefined || this.#init.delivery !== undefined
@@ -236,8 +273,8 @@ export class IncomingMessage<Data = unknown> {
   }
 
   /**
-   * Milliseconds left of `timeout`, or of the handler's own time if that ends earlier; 0 if it has passed. `undefined` if
-   * neither sets a limit, and once a stream has begun.
+   * Milliseconds left of `timeout`, or of the handler's own time if that ends earlier; 0 if it has passed. Once a stream
+   * has begun, those left of the caller's `lifetime`. `undefined`: there is no limit.
    */
   get remaining(): number | undefined {
     return this.#expires === undefined ? undefined : Math.max(0, this.#expires - performance.now())
@@ -249,9 +286,16 @@ export class IncomingMessage<Data = unknown> {
     this.#expires = Math.min(this.#expires ?? end, end)
   }
 
-  /** The first value of a stream is there: from now on the stream may take any time. */
+  /** Milliseconds for which the caller takes values of a stream in total; `undefined`: it sets no limit. */
+  get lifetime(): number | undefined {
+    return this.#init.lifetime
+  }
+
+  /** The first value of a stream is there: from now on the stream may take any time, or what is left of its lifetime. */
   begins(): void {
-    this.#expires = undefined
+    const { lifetime } = this.#init
+    this.#expires =
+      lifetime === undefined ? undefined : (this.#init.arrivedAt ?? performance.now()) + lifetime
   }
 
   /** The same message for one of several handlers, whose time may end before that of the others. It aborts with this one. */

@@ -222,12 +222,15 @@ const DEFAULT_TIMEOUT = 30_000
 export function checkTimes(times: {
   readonly timeout?: unknown
   readonly waitForConnection?: unknown
+  readonly lifetime?: unknown
 }): void {
-  const { timeout = false, waitForConnection = 0 } = times
+  const { timeout = false, waitForConnection = 0, lifetime = 1 } = times
   if (timeout !== false && !(typeof timeout === 'number' && timeout > 0))
     throw OptionError.expected('options.timeout', 'milliseconds, or false for no limit', timeout)
   if (!(typeof waitForConnection === 'number' && waitForConnection >= 0))
     throw OptionError.expected('options.waitForConnection', 'milliseconds, 0 for none', waitForConnection)
+  if (!(typeof lifetime === 'number' && lifetime > 0))
+    throw OptionError.expected('options.lifetime', 'milliseconds', lifetime)
 }
 
 /** The timeout of a client as transports have it: 0 for no limit. @param byDefault if none is given */

@@ -80,6 +80,8 @@ export interface Traits {
   readonly headers: boolean
   /** A call can send a stream as its data. */
   readonly channels: boolean
+  /** Answers have headers, between ends of this library: `set` of handlers, `onHeaders` of calls. Default: false. */
+  readonly answerHeaders?: boolean
   /** Abilities with durable events. Missing if the transport stores no events. */
   readonly stores?: StoreTraits
 }

@@ -54,7 +54,14 @@ export function webSocketTransport(
   let url = ''
   return {
     name: 'websocket',
-    traits: { wildcards: false, hearsNobody: true, shares: 'caller', headers: true, channels: true },
+    traits: {
+      wildcards: false,
+      hearsNobody: true,
+      shares: 'caller',
+      headers: true,
+      channels: true,
+      answerHeaders: true
+    },
     get url() {
       return url
     },

@@ -67,6 +67,8 @@ export interface Traits {
   readonly carriesObjects: boolean
   /** Streams can be sent as data. */
   readonly hasChannels: boolean
+  /** Answers have headers. */
+  readonly hasAnswerHeaders: boolean
   /** The address of the other side; `undefined`: there is no connection. */
   readonly peerAddress: string | undefined
 }

@@ -5,7 +5,18 @@ import { type Logger, type Message, microservice, type Transport } from 'elysia-
 import { EMPTY, from, NEVER, Observable, of, throwError, timer } from 'rxjs'
 import { concatWith, take } from 'rxjs/operators'
 import { meetAnother, seen } from '../controller.ts'
-import { count, fail, first, inLevels, runningSum, said, subscription, sum, wait } from './live-controller.ts'
+import {
+  count,
+  fail,
+  first,
+  headed,
+  inLevels,
+  runningSum,
+  said,
+  subscription,
+  sum,
+  wait
+} from './live-controller.ts'
 
 type Numbers = Message<AsyncIterable<number>>
 
@@ -123,6 +134,7 @@ export function handlersService(
     .message('sum', ({ data }: Numbers) => sum(data))
     .message('running-sum', ({ data }: Numbers) => runningSum(data))
     .message('first-of-a-channel', ({ data }: Numbers) => first(data))
+    .message('headed', ({ data, set }) => headed(data, set))
     .message('rpc-error', ({ data }) => fail(data))
     .event('told', ({ data, kind, headers }) => said.values.put({ data, kind, headers }))
   // The same handlers as `CarriedController`, except those with names.

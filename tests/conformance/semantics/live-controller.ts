@@ -2,8 +2,8 @@
 
 import { Values } from '@elysia-microservices/test-support'
 import { Controller } from '@nestjs/common'
-import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices'
-import { RpcError } from 'elysia-microservices'
+import { Ctx, EventPattern, MessagePattern, Payload, RpcException } from '@nestjs/microservices'
+import { type AnswerSet, RpcError } from 'elysia-microservices'
 import { Observable } from 'rxjs'
 
 /** The members that two contexts share: the context of our controllers, and the context of our transport in NestJS. */
@@ -12,6 +12,7 @@ export interface LiveContext {
   readonly timeout: number | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly kind: 'request' | 'event'
+  readonly set: AnswerSet
   getSocketRef(): { readonly address: string | undefined } | undefined
 }
 
@@ -79,6 +80,33 @@ export async function first(values: AsyncIterable<number>): Promise<number | und
   return undefined
 }
 
+/** The bytes that `headed` puts into a header. */
+export const BYTES = Uint8Array.of(0, 128, 255)
+
+/** The answer to `headed`, in the form that the caller names: with headers at its beginning and its end. */
+export function headed(form: unknown, { headers, trailers }: AnswerSet): unknown {
+  headers['tenant'] = 'é'
+  headers['trace-bin'] = BYTES
+  trailers['cost'] = '7'
+  if (form === 'error') throw new RpcException({ code: 'PAPER', message: 'no more paper' })
+  if (form === 'nothing') return undefined
+  if (form === 'value') return 'one'
+  if (form === 'large') return 'x'.repeat(100_000)
+  if (form === 'promise') return Promise.resolve('one')
+  return (async function* () {
+    yield 1
+    trailers['cost'] = '8'
+    yield 2
+    if (form === 'late')
+      try {
+        headers['tenant'] = 'b'
+      } catch (error) {
+        yield (error as Error).message
+      }
+    if (form === 'late error') throw new RpcException({ code: 'PAPER', message: 'no more paper' })
+  })()
+}
+
 /** The answer to `rpc error`. */
 export function fail(data: unknown): never {
   throw new RpcError(data as ConstructorParameters<typeof RpcError>[0])
@@ -119,6 +147,11 @@ export class LiveController {
   @MessagePattern('first-of-a-channel')
   first(@Payload() values: AsyncIterable<number>): unknown {
     return first(values)
+  }
+
+  @MessagePattern('headed')
+  headed(@Payload() form: unknown, @Ctx() { set }: LiveContext): unknown {
+    return headed(form, set)
   }
 
   @MessagePattern('rpc-error')

@@ -1,9 +1,10 @@
-/** Scenarios of several calls: events, headers, callers that leave or reach their deadline; then those of streams. */
+/** Scenarios of several calls: events, headers, callers that leave or reach their deadline; then those of headers of answers, and of streams. */
 import assert from 'node:assert/strict'
 import { collected, until, Values } from '@elysia-microservices/test-support'
 import { CanceledError, ConnectionError, TimeoutError, type UntypedClient } from 'elysia-microservices/client'
 import { firstValueFrom, lastValueFrom } from 'rxjs'
 import { seen } from '../controller.ts'
+import { answerHeaders } from './answer-headers.ts'
 import type { Given, Scenario, ServiceName } from './case.ts'
 import { inLevels, made, said } from './live-controller.ts'
 import { streams } from './streams.ts'
@@ -220,6 +221,22 @@ export const scenarios: readonly Scenario[] = [
     }
   },
   {
+    name: 'gives a stream up at the end of its lifetime, though its first value has come, and tells the handler',
+    async run(given) {
+      const client = given.connect()
+      assert.equal(await client.request('echo', 1), 1)
+      // On a busy machine, a short lifetime may be over before the first value.
+      for (let lifetime = 40, values = 0; values === 0; lifetime *= 3) {
+        said.values = new Values()
+        const reading = async () => {
+          for await (const _ of client.stream('subscription', 0, { lifetime })) values++
+        }
+        await assert.rejects(reading(), { name: 'TimeoutError', timeout: lifetime, mayHaveRun: true })
+      }
+      await isTold(given, client, 'unsubscribed')
+    }
+  },
+  {
     name: 'unsubscribes from a stream whose subscriber has left',
     async run(given) {
       const client = given.connect()
@@ -264,5 +281,6 @@ export const scenarios: readonly Scenario[] = [
       assert.equal(client.status, 'closed')
     }
   },
+  ...answerHeaders,
   ...streams
 ]

@@ -63,6 +63,7 @@ const RSOCKET: Traits = {
   hasLevels: false,
   carriesObjects: true,
   hasChannels: true,
+  hasAnswerHeaders: true,
   peerAddress: '127.0.0.1'
 }
 
@@ -91,6 +92,7 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
     traits: {
       ...RSOCKET,
       hasChannels: traits.channels,
+      hasAnswerHeaders: traits.answerHeaders === true,
       hasLevels: traits.levels === true,
       carriesObjects: engine.refuses?.('{"a":3}') === undefined,
       // A broker only delivers events to clients that have subscribed to their patterns.
@@ -125,6 +127,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
       hasLevels: false,
       carriesObjects: true,
       hasChannels: false,
+      hasAnswerHeaders: false,
       peerAddress: '127.0.0.1'
     },
     open: () => overTcp('nest')

@@ -192,10 +192,10 @@ export class CallSender {
 
   #replyTo(call: PendingCall, window = 0): string {
     const { kind, sequence, secret } = call
-    const left = timeLeft(call)
-    const isLimit = call.timeout !== 0 && left !== undefined && left <= LONGEST_TIME
+    const timeout = told(timeLeft(call))
+    const lifetime = told(call.lifetimeLeft(performance))
     const demand = call.initialDemand + call.extraDemand
-    return this.#inbox + replyToken(kind, sequence, secret, isLimit ? left : undefined, demand, window)
+    return this.#inbox + replyToken(kind, sequence, secret, timeout, demand, window, lifetime)
   }
 
   /**
@@ -322,6 +322,11 @@ export class CallSender {
     } else if (call.kind === 'event') this.#calls.complete(call)
     else this.#calls.fail(call, PatternNotFoundError.nobody(call.name))
   }
+}
+
+/** A time as the other side is told it: one that is longer than timers can be counts as none. */
+function told(ms: number | undefined): number | undefined {
+  return ms !== undefined && ms <= LONGEST_TIME ? ms : undefined
 }
 
 /** Milliseconds that the call may still take; `undefined`: no limit. */

@@ -5,11 +5,13 @@ import {
   ConnectionError,
   callerName,
   endedWithin,
+  type Front,
   type OpenCalls,
   type PendingCall,
   ProtocolError,
   RejectedError,
   readErrorText,
+  readFront,
   type StreamTable
 } from '@elysia-microservices/transport/kit'
 import { isForeign, type NestPacket, readRemoteError } from '@elysia-microservices/transport/nest'
@@ -201,6 +203,8 @@ export class Requester {
     const { words, reply } = message
     const call = this.#callAt(address)
     const isSaid = letterAt(words) === SAID
+    if (isSaid && call !== undefined && letterAt(words, 1) === Said.headers)
+      return this.#withHeaders(call, message)
     if (call === undefined) {
       if (reply !== '' && !(isSaid && letterAt(words, 1) === Said.gone) && this.#carrier.isInbox(reply))
         this.#carrier.publish(reply, Told.canceled)
@@ -210,18 +214,33 @@ export class Requester {
     if (message.isNobody === true) return this.#sender.nobody(call)
     try {
       if (message.refusal !== undefined) throw message.refusal
-      if (isSaid) this.#said(call, message)
-      else {
-        const conversation = this.#sender.conversations.get(call)
-        if (conversation?.heard(reply, true) === false) return
-        const text = textOf(words)
-        this.#sender.heard(call)
-        conversation?.read(text.length, call.isPaused)
-        this.#packet(call, message, text)
-      }
+      this.#answered(call, message)
     } catch (error) {
       this.#calls.giveUp(call, error as Error)
     }
+  }
+
+  /** Receives words that have headers of the answer in front of them. */
+  #withHeaders(call: PendingCall, message: Carried): void {
+    try {
+      const text = textOf(message.words)
+      const { json, words } = readFront(text) as Front
+      this.#answered(call, { ...message, words }, { json, size: text.length - words.length })
+    } catch (error) {
+      this.#calls.giveUp(call, error as Error)
+    }
+  }
+
+  #answered(call: PendingCall, message: Carried, front?: Heard): void {
+    const { words, reply } = message
+    if (letterAt(words) === SAID) return this.#said(call, message, front)
+    const conversation = this.#sender.conversations.get(call)
+    if (conversation?.heard(reply, true) === false) return
+    const text = textOf(words)
+    this.#sender.heard(call)
+    conversation?.read(text.length + (front?.size ?? 0), call.isPaused)
+    call.hear(front?.json)
+    this.#packet(call, message, text)
   }
 
   /** The client closes, and the service of the call at this address was told or has answered. */
@@ -257,7 +276,7 @@ export class Requester {
     this.#calls.complete(call)
   }
 
-  #said(call: PendingCall, { words, reply, address }: Carried): void {
+  #said(call: PendingCall, { words, reply, address }: Carried, front?: Heard): void {
     const word = letterAt(words, 1)
     this.#sender.answered(call)
     if (word === Said.absent) return this.#sender.absent(call)
@@ -269,8 +288,9 @@ export class Requester {
       const isNumbered = NUMBERED.has(word)
       if (!conversation.heard(reply, isNumbered)) return
       // Counts characters as the service does, which may be fewer than bytes.
-      if (isNumbered) conversation.read(text.length + 2, call.isPaused)
+      if (isNumbered) conversation.read(text.length + 2 + (front?.size ?? 0), call.isPaused)
     }
+    call.hear(front?.json)
     this.#obey(call, word, text, conversation)
   }
 
@@ -317,6 +337,12 @@ export class Requester {
       }
     }
   }
+}
+
+/** Headers of the answer in front of words, and their size in characters. */
+interface Heard {
+  readonly json: string
+  readonly size: number
 }
 
 /** Words with a number, by which a lost message is noticed, because the answer would be incomplete without it. */

@@ -84,6 +84,7 @@ export function incoming(
     // Durable handlers get stored events only, or they would run twice.
     via: VIA_PLAIN,
     timeout: own?.timeout,
+    lifetime: own?.lifetime,
     arrivedAt: startedAt,
     from: own === undefined ? undefined : (origin as Origin),
     settle: origin.settle

@@ -11,6 +11,7 @@ import {
   errorToText,
   type IncomingMessage,
   type InputStream,
+  inFront,
   isRejected,
   jsonCodec,
   LONGEST_TIME,
@@ -56,6 +57,8 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
   #hasFailed = false
   /** Fires when the caller stops waiting; unset if the caller sets no limit, and once a value was sent. */
   #deadline: ReturnType<typeof setTimeout> | undefined
+  /** Fires when the caller takes no more values of a stream; unset if the caller sets no limit. */
+  #end: ReturnType<typeof setTimeout> | undefined
   /** Number of messages sent. */
   #sent = 0
   #granted: number
@@ -66,6 +69,8 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
   #waiting = 0
   /** The only words of the answer, if they are known already. */
   #only: string | undefined
+  /** Headers of the answer, as JSON, that stand in front of its next words. */
+  #front: string | undefined
   /** The answer is complete, but some of its words still wait for room. */
   #isLeaving = false
   /** Characters of the stream that were sent, and that the caller has confirmed. */
@@ -103,12 +108,18 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
     return caller
   }
 
-  /** The message is passed to its handler: starts the timer of the caller's limit. */
+  /** The message is passed to its handler: starts the timers of the caller's limits. */
   begin(message: IncomingMessage): void {
     this.#message = message
-    const { timeout } = message
-    if (timeout === undefined || this.isDone) return
-    this.#deadline = setTimeout(() => this.#giveUp(callersTimeOver(timeout)), Math.min(timeout, LONGEST_TIME))
+    const { timeout, lifetime } = message
+    if (this.isDone) return
+    this.#deadline = this.#givenUpAfter(timeout)
+    this.#end = this.#givenUpAfter(lifetime)
+  }
+
+  #givenUpAfter(ms: number | undefined): ReturnType<typeof setTimeout> | undefined {
+    if (ms === undefined) return undefined
+    return setTimeout(() => this.#giveUp(callersTimeOver(ms)), Math.min(ms, LONGEST_TIME))
   }
 
   /** Opens the input of a channel: the values that the caller sends. */
@@ -187,12 +198,20 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
   protected send(value: unknown, isLast: boolean): void {
     if (this.#only !== undefined) return this.#publish(this.#only)
     const json = valueToJson(value)
-    if (isLast) this.#publish(lastWords(json))
-    else this.#collect(json)
+    if (isLast) return this.#publish(lastWords(json))
+    this.#takeSet(false)
+    this.#collect(json)
   }
 
   protected encode(value: unknown): string {
-    return jsonCodec.encode(value)
+    const json = jsonCodec.encode(value)
+    this.#takeSet(false)
+    return json
+  }
+
+  #takeSet(isLast: boolean): void {
+    const json = this.#message?.takeSet(isLast)
+    if (json !== undefined) this.#front = json
   }
 
   protected sendHeld(bytes: Uint8Array): void {
@@ -229,6 +248,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
 
   protected over(isAborted: boolean): void {
     clearTimeout(this.#deadline)
+    clearTimeout(this.#end)
     if (this.#input?.close() === true && !isAborted) this.say(Said.inputStopped)
     if (isAborted) this.#message?.abort(this.#connection.logger)
     this.#isLeaving = this.#waiting > 0
@@ -261,7 +281,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
    */
   #collect(json: string | undefined): void {
     this.#stopClock()
-    if (json === undefined) return this.#publish(valuePacket(undefined, this.#id))
+    if (json === undefined) return this.#publish(valuePacket(undefined, this.#id), false)
     if (this.#batch.length === 0) this.#connection.carrier.atTurnEnd(() => this.#flush())
     this.#batchSize += json.length
     this.#batch.push(json)
@@ -279,8 +299,8 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
   }
 
   /**
-   * Stops the timer, because the timeout limits the wait for the first answer only: a stream may pause between values
-   * as long as it likes.
+   * Stops the timer, because the timeout limits the wait for the first answer only: behind it, a stream may take its whole
+   * lifetime.
    */
   #stopClock(): void {
     if (this.#deadline === undefined) return
@@ -289,8 +309,9 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
     this.#message?.begins()
   }
 
-  #publish(words: string): void {
+  #publish(words: string, isLast = true): void {
     this.#flush()
+    if (isLast) this.#takeSet(true)
     this.#sendNumbered(words)
   }
 
@@ -298,7 +319,9 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
    * Sends words with a number. An answer of a single message needs no number: if it is lost, the call gets nothing and
    * notices the loss.
    */
-  #sendNumbered(words: string): void {
+  #sendNumbered(given: string): void {
+    const words = this.#front === undefined ? given : inFront(this.#front, given)
+    this.#front = undefined
     if (words.length * 3 > MAX_MESSAGE && bytesOf(words).length > MAX_MESSAGE)
       return this.#sendTooLarge(words)
     if (this.isSingle && words.length <= MOST_OF_ONE)

@@ -4,6 +4,7 @@ import {
   answerWith,
   type Dispatcher,
   type IncomingMessage,
+  inFront,
   isStream,
   isThenable,
   type Logger,
@@ -229,7 +230,11 @@ export class Responder {
         const value = record === undefined ? result : record.data
         // Nest's clients get what Nest would send them; for the others, nothing is lost silently.
         if (own === undefined) packet = lastValuePacket(toJson(value), id)
-        else packet = lastWords(valueToJson(value))
+        else {
+          const words = lastWords(valueToJson(value))
+          const json = message.takeSet(true)
+          packet = json === undefined ? words : inFront(json, words)
+        }
       }
     } catch (error) {
       if (own !== undefined) return begin().error(error)

@@ -245,7 +245,8 @@ export function connect(options: ConnectOptions<CodecName> & RepeatingOptions = 
     headers === undefined ? undefined : defaulting(checkedDefaults({ headers })),
     inherit ? inheriting : undefined,
     forwarding([...forward]),
-    idempotently(idempotent)
+    idempotently(idempotent),
+    transport.traits.answerHeaders === true ? undefined : withoutAnswerHeaders(transport.name)
   ])
   const context = {
     logger,
@@ -269,6 +270,17 @@ function inheriting(options: CallOptions | undefined): CallOptions | undefined {
   if (options?.within !== undefined) return options
   const within = messageInHand()
   return within === undefined ? options : { ...options, within }
+}
+
+/** Refuses calls that ask for the headers of their answers, which the transport cannot carry. */
+function withoutAnswerHeaders(transport: string): Adapt {
+  return (options) => {
+    if ((options?.onHeaders ?? options?.onTrailers) === undefined) return options
+    throw new OptionError(
+      'options.onHeaders',
+      `${transport} cannot carry headers of an answer (options.onHeaders, options.onTrailers): put them into the answer`
+    )
+  }
 }
 
 function readOptions(options: ConnectOptions<CodecName>): {

@@ -1,5 +1,6 @@
 /** The public interface of the client. Users cannot import anything that is not listed here. */
 export {
+  type AnswerHeaders,
   type AnyMiddleware,
   type BacklogEvent,
   type CallDefaults,

@@ -4,6 +4,7 @@
  * there are.
  */
 import {
+  type AnswerSet,
   type Delivery,
   declaredError,
   type IncomingMessage,
@@ -63,6 +64,10 @@ export class MessageContext implements Message {
 
   get signal(): AbortSignal {
     return this.#message.signal
+  }
+
+  get set(): AnswerSet {
+    return this.#message.set
   }
 
   get timeout(): number | undefined {

@@ -1,5 +1,5 @@
 /** The message that a handler gets. */
-import type { Delivery, MessageHeaders, Peer } from '@elysia-microservices/transport/kit'
+import type { AnswerSet, Delivery, MessageHeaders, Peer } from '@elysia-microservices/transport/kit'
 
 /**
  * The name under which a message has its headers as they were sent. A schema for headers may drop or decode them, but
@@ -32,9 +32,16 @@ export interface Message<Data = unknown, HeaderValues = MessageHeaders> {
   readonly timeout: number | undefined
   /**
    * Milliseconds that are left of `timeout`, or of the handler's option `timeout` if that ends earlier; 0 if the time is
-   * over. `undefined` if there is neither, and once a stream has begun.
+   * over. Once a stream has begun, those left of the caller's option `lifetime`. `undefined`: there is no limit.
    */
   readonly remaining: number | undefined
+  /**
+   * Headers beside the answer: texts, and bytes under names that end in `-bin`. `set.headers['…'] = '…'` goes with the
+   * first value of the answer or with its error, and cannot be set later; `set.trailers` go with its end. Callers get them
+   * by the options `onHeaders` and `onTrailers`; to others they are not sent. Events have no answer: reading `set` throws
+   * an `OptionError` there.
+   */
+  readonly set: AnswerSet
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'
   /**

@@ -387,10 +387,14 @@ describe('metadata of requests', () => {
 
   it('keeps the time to itself, and takes it only where it is one', () => {
     const read = (headers: object) => parseComposite(headersEntry(headers))
-    const { headers, timeout } = read({ 'elysia-timeout': '50', 'elysia-window': '7', elysia: 'y', a: 'b' })
-    assert.deepEqual([{ ...headers }, timeout], [{ elysia: 'y', a: 'b' }, 50])
-    for (const told of ['', '-1', '1.5', ' 1', '1e3', 'soon'])
+    const ours = { 'elysia-timeout': '50', 'elysia-lifetime': '90', 'elysia-window': '7' }
+    const { headers, timeout, lifetime } = read({ ...ours, elysia: 'y', a: 'b' })
+    assert.deepEqual([{ ...headers }, timeout, lifetime], [{ elysia: 'y', a: 'b' }, 50, 90])
+    assert.equal(read({ 'elysia-lifetime': '90' }).headers, undefined)
+    for (const told of ['', '-1', '1.5', ' 1', '1e3', 'soon']) {
       assert.equal(read({ 'elysia-timeout': told }).timeout, undefined)
+      assert.equal(read({ 'elysia-lifetime': told }).lifetime, undefined)
+    }
   })
 
   it('tells the type of an answer; metadata of another form, which an application may send, tells none', () => {

@@ -5,6 +5,7 @@ import {
   errorToText,
   INTERNAL_ERROR_TEXT,
   type IncomingMessage,
+  inFront,
   type Logger,
   RejectedError,
   readErrorText,
@@ -52,6 +53,10 @@ export function sendFailure(
   message: IncomingMessage
 ): void {
   const { code, data } = toWireError(error, logger, message)
+  const json = message.takeSet(true)
+  const whole = json === undefined ? data : inFront(json, data)
+  if (json === undefined || text.length(whole) <= maxDataLength()) return wire.error(streamId, code, whole)
+  logger.error(`The headers of an error of '${message.pattern}' do not fit into a frame, and are left out`)
   wire.error(streamId, code, data)
 }
 

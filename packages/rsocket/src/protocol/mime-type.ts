@@ -9,6 +9,8 @@ export const MimeType = {
   DATA_MIME_TYPE: 'message/x.rsocket.mime-type.v0',
   ACCEPT_MIME_TYPES: 'message/x.rsocket.accept-mime-types.v0',
   AUTHENTICATION: 'message/x.rsocket.authentication.v0',
+  /** A MIME type of this library: the headers of an answer. */
+  ANSWER_HEADERS: 'application/vnd.elysia-microservices.answer-headers',
   /** A MIME type of this library: see `going-away.ts`. */
   GOING_AWAY: 'application/vnd.elysia-microservices.going-away'
 } as const

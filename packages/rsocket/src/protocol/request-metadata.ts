@@ -31,6 +31,8 @@ export interface RequestMetadata {
   readonly headers: MessageHeaders | undefined
   /** Milliseconds for which the caller waits. */
   readonly timeout: number | undefined
+  /** Milliseconds for which the caller takes values of a stream. */
+  readonly lifetime: number | undefined
   /** Bytes of a stream that may be sent between two grants of demand. */
   readonly window: number | undefined
   /** MIME type of the data; `undefined`: the MIME type of the connection. */
@@ -45,6 +47,7 @@ export const NO_METADATA: RequestMetadata = {
   route: undefined,
   headers: undefined,
   timeout: undefined,
+  lifetime: undefined,
   window: undefined,
   dataMimeType: undefined,
   acceptMimeTypes: [],
@@ -53,6 +56,8 @@ export const NO_METADATA: RequestMetadata = {
 
 /** The header with the caller's timeout: remaining milliseconds, as text. */
 const TIMEOUT = `${RESERVED_PREFIX}timeout`
+/** The header with the milliseconds that are left for the whole call, of a stream until its last value. */
+const LIFETIME = `${RESERVED_PREFIX}lifetime`
 /** The header with the bytes of a stream's window: the reader asks for more values when it has read half of them. */
 const WINDOW = `${RESERVED_PREFIX}window`
 const MAX_REMEMBERED = 1024
@@ -121,11 +126,13 @@ export function parseComposite(metadata: Uint8Array): RequestMetadata {
     else if (mimeType === MimeType.JSON) {
       const headers = readHeaders(content)
       result.timeout = numberOf(headers[TIMEOUT])
+      result.lifetime = numberOf(headers[LIFETIME]) || undefined
       result.window = numberOf(headers[WINDOW]) || undefined
       delete headers[TIMEOUT]
+      delete headers[LIFETIME]
       delete headers[WINDOW]
-      // A message has no headers because of the window or the timeout.
-      const isOurs = result.window !== undefined || result.timeout !== undefined
+      // A message has no headers because of these three.
+      const isOurs = (result.window ?? result.timeout ?? result.lifetime) !== undefined
       if (!isOurs || Object.keys(headers).length > 0) result.headers = Object.freeze(headers)
     } else if (mimeType === MimeType.DATA_MIME_TYPE)
       result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
@@ -181,15 +188,18 @@ export class MetadataWriter {
    * Returns the metadata of a request.
    * @param timeout milliseconds for which the caller waits; `undefined`: not sent
    * @param window bytes that a stream may send between two grants of demand; `Infinity`: not sent
+   * @param lifetime milliseconds for the whole call; `undefined`: not sent
    * @throws {OptionError} the route is too long for a routing tag
    */
   write(
     route: string,
     headers: MessageHeaders | undefined,
     timeout: number | undefined,
-    window = Number.POSITIVE_INFINITY
+    window = Number.POSITIVE_INFINITY,
+    lifetime?: number
   ): Uint8Array {
-    if (headers !== undefined) return this.#compose(route, headers, timeout, window)
+    if (headers !== undefined || lifetime !== undefined)
+      return this.#compose(route, headers, timeout, window, lifetime)
     if (route === this.#lastRoute && timeout === this.#lastTimeout && window === this.#lastWindow)
       return this.#last
     const isPlain = timeout === undefined && window === Number.POSITIVE_INFINITY
@@ -220,7 +230,8 @@ export class MetadataWriter {
     route: string,
     headers: MessageHeaders | undefined,
     timeout: number | undefined,
-    window: number
+    window: number,
+    lifetime?: number
   ): Uint8Array {
     const out = new ByteWriter()
     const length = text.length(route)
@@ -235,12 +246,13 @@ export class MetadataWriter {
     out.utf8(route)
     endEntry(out, routing)
     const isBounded = window < Number.POSITIVE_INFINITY
-    if (headers !== undefined || timeout !== undefined || isBounded) {
+    if ((headers ?? timeout ?? lifetime) !== undefined || isBounded) {
       const json = beginEntry(out, MimeType.JSON)
       out.utf8(
         JSON.stringify({
           ...headers,
           [TIMEOUT]: timeout === undefined ? timeout : String(Math.ceil(timeout)),
+          [LIFETIME]: lifetime === undefined ? lifetime : String(lifetime),
           [WINDOW]: isBounded ? String(window) : undefined
         })
       )
@@ -265,11 +277,39 @@ export function dataMimeTypeMetadata(mimeType: string): Uint8Array {
 }
 
 /** The MIME type that an answer's metadata names; `undefined` if it names none. */
-export function dataMimeTypeOf({ buffer, metadataStart, metadataEnd }: Payload): string | undefined {
+export function dataMimeTypeOf(payload: Payload): string | undefined {
+  return inEntry(
+    payload,
+    MimeType.DATA_MIME_TYPE,
+    (content) => readMimeType(content, 0).mimeType ?? 'unknown'
+  )
+}
+
+/** Adds the headers of an answer to the metadata of one of its payloads. @param json see `answer-headers.ts` */
+export function withAnswerHeaders(metadata: Uint8Array | undefined, json: string): Uint8Array {
+  const out = new ByteWriter()
+  if (metadata !== undefined) out.bytes(metadata)
+  const entry = beginEntry(out, MimeType.ANSWER_HEADERS)
+  out.utf8(json)
+  endEntry(out, entry)
+  return out.copyFrom(0)
+}
+
+/** The headers of an answer in the metadata of a payload, as JSON; `undefined`: there are none. */
+export function answerHeadersOf(payload: Payload): string | undefined {
+  return inEntry(payload, MimeType.ANSWER_HEADERS, (content) => text.read(content, 0, content.length))
+}
+
+/** Reads an entry in the metadata of an answer; `undefined`: there is none. */
+function inEntry(
+  { buffer, metadataStart, metadataEnd }: Payload,
+  name: string,
+  read: (content: Uint8Array) => string
+): string | undefined {
   try {
     const entries = readEntries(buffer.subarray(metadataStart, metadataEnd))
-    const entry = entries.find(({ mimeType }) => mimeType === MimeType.DATA_MIME_TYPE)
-    return entry && (readMimeType(entry.content, 0).mimeType ?? 'unknown')
+    const entry = entries.find(({ mimeType }) => mimeType === name)
+    return entry && read(entry.content)
   } catch {
     // The metadata of an answer belongs to the application and may have any form, so an error is ignored.
     return undefined

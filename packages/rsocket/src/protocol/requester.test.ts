@@ -413,6 +413,16 @@ describe('the time of a call', () => {
     }
   })
 
+  it('of a whole stream is told beside that of its first value', () => {
+    const client = rsocketClient({ timeout: 50 })
+    client.caller.stream('a', 1, new RecordingReceiver(), { lifetime: 900, headers: { tenant: 'a' } })
+    const [sent = ''] = client.on()
+    assert.match(sent, /"tenant":"a","elysia-timeout":"50","elysia-lifetime":"900"/)
+    client.on(payload(1, 'N', '1'))
+    assert.deepEqual(client.after(899), [])
+    assert.deepEqual(client.after(1), ['CANCEL 1'])
+  })
+
   it('is told as it was given, whatever the clock of the caller says', () => {
     const client = rsocketClient()
     client.clock.time = 100 / 7

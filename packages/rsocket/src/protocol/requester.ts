@@ -14,6 +14,7 @@ import {
   type PendingCall,
   ProtocolError,
   type Recover,
+  readFront,
   readUint24,
   routeOf,
   StreamTable,
@@ -24,7 +25,7 @@ import { fromWireError, readEventRefusal, type ToWireError } from './failure-cod
 import { ErrorCode, Flag, FrameType, LENGTH_FIELD } from './frame-type.ts'
 import type { HeldLease } from './lease.ts'
 import { dataOf, type Payload, unreadOf } from './payload.ts'
-import { dataMimeTypeOf, metadataWriter } from './request-metadata.ts'
+import { answerHeadersOf, dataMimeTypeOf, metadataWriter } from './request-metadata.ts'
 import { sequenceOf, type Wire } from './wire.ts'
 
 /** The parameters of a requester. */
@@ -237,7 +238,8 @@ export class RSocketRequester implements CallSender {
   #metadataOf(call: PendingCall): Uint8Array {
     const { pattern, headers } = call
     const route = typeof pattern === 'string' ? pattern : routeOf(pattern)
-    return metadataWriter.write(route, headers, this.#toldTimeoutOf(call), call.window)
+    const lifetime = call.lifetimeLeft(this.#timer)
+    return metadataWriter.write(route, headers, this.#toldTimeoutOf(call), call.window, lifetime)
   }
 
   /** Milliseconds that the other side has for the call, 0 for no limit; `undefined`: it knows, or need not know. */
@@ -299,6 +301,15 @@ export class RSocketRequester implements CallSender {
     const call = calls.get(sequenceOf(streamId))
     if (call === undefined) return
     const hasEnded = (flags & Flag.COMPLETE) !== 0
+    if (payload.metadataStart >= 0 && call.asksForHeaders) {
+      try {
+        call.hear(answerHeadersOf(payload))
+      } catch (error) {
+        call.isOver = hasEnded
+        return calls.giveUp(call, error as Error)
+      }
+      if (call.isSettled) return
+    }
     let isSatisfied = false
     if (flags & Flag.NEXT) {
       let value: unknown
@@ -330,10 +341,18 @@ export class RSocketRequester implements CallSender {
   }
 
   /** Handles an ERROR for one of our streams. */
-  error(streamId: number, code: number, data: string): void {
+  error(streamId: number, code: number, said: string): void {
     const { calls } = this
     const call = calls.get(sequenceOf(streamId))
-    if (call === undefined) return this.#eventRefused(code, data)
+    if (call === undefined) return this.#eventRefused(code, said)
+    let data = said
+    try {
+      const front = call.asksForHeaders ? readFront(said) : undefined
+      call.hear(front?.json)
+      data = front?.words ?? said
+    } catch (error) {
+      return calls.fail(call, error as Error)
+    }
     // A server that knows the deadline may answer before a busy client has noticed it: this is a timeout as well.
     const isLate = code === ErrorCode.CANCELED && this.#timer.now() >= call.deadline
     calls.fail(call, isLate ? call.timedOut() : fromWireError(code, data, call.name))

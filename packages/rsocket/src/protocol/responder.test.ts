@@ -1,7 +1,13 @@
 /** Tests how a server handles requests: which it accepts, what it answers, and when a request has ended. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ByteWriter, type Codec, openCodec, RpcError } from '@elysia-microservices/transport/kit'
+import {
+  ByteWriter,
+  type Codec,
+  type IncomingMessage,
+  openCodec,
+  RpcError
+} from '@elysia-microservices/transport/kit'
 import { Subject } from 'rxjs'
 import { NO_LIMITS, type SharedLimits } from '../limits/server-limits.ts'
 import {
@@ -204,6 +210,96 @@ describe('an answer', () => {
     subject.next(2)
     subject.complete()
     assert.deepEqual(server.on(), ['PAYLOAD 1 N 2', 'PAYLOAD 1 C'])
+  })
+
+  it('has no deadline once its first value has left, also if that had to wait for room', () => {
+    const subject = new Subject<number>()
+    const server = rsocketServer({ values: () => subject })
+    server.output.hasRoom = false
+    server.on(timed('REQUEST_STREAM', 1, 'values', 50))
+    subject.next(1)
+    server.output.hasRoom = true
+    for (const stream of server.output.waiting.splice(0)) stream.resume()
+    assert.deepEqual(server.after(1_000), ['PAYLOAD 1 N 1'])
+  })
+
+  it('ends with the lifetime that its caller has told, if it is a stream that has begun', () => {
+    const subject = new Subject<number>()
+    const seen: unknown[] = []
+    const server = rsocketServer({
+      values: (message) => {
+        seen.push(message.signal)
+        return subject
+      }
+    })
+    const told = metadata(
+      routeEntry('values'),
+      headersEntry({ 'elysia-timeout': '50', 'elysia-lifetime': '900', tenant: 'a' })
+    )
+    server.on(frame(1, 'REQUEST_STREAM', 'M', uint32(9), told, '1'))
+    subject.next(1)
+    assert.deepEqual(server.after(899), ['PAYLOAD 1 N 1'])
+    const late = 'The deadline of the request has passed'
+    assert.deepEqual(server.after(1), [`ERROR 1 0x203 ${late}`])
+    assert.deepEqual([subject.observed, (seen[0] as AbortSignal).aborted], [false, true])
+    assert.equal(server.connection.inFlight, 0)
+  })
+
+  it('ends with the lifetime that its caller has told, if it never begins', () => {
+    const server = rsocketServer({ never })
+    const told = metadata(routeEntry('never'), headersEntry({ 'elysia-lifetime': '20' }))
+    server.on(frame(1, 'REQUEST_STREAM', 'M', uint32(9), told, '1'))
+    assert.deepEqual(server.after(19), [])
+    assert.match(server.after(1).join(), /^ERROR 1 0x203 /)
+  })
+
+  it('has headers beside it for callers who ask for them, and for nobody else', () => {
+    const subject = new Subject<number>()
+    const streaming: { message?: IncomingMessage } = {}
+    const server = rsocketServer({
+      one({ set, data }) {
+        set.headers['a'] = '1'
+        set.trailers['b'] = '2'
+        if (data === 'fail') throw new RpcError({ code: 'E', message: 'm' })
+        return data
+      },
+      values(message) {
+        streaming.message = message
+        message.set.headers['a'] = '1'
+        return subject
+      }
+    })
+    const asking = (name: string) =>
+      metadata(routeEntry(name), headersEntry({ 'elysia-answer-headers': '1' }))
+    const beside = (json: object) =>
+      `{application/vnd.elysia-microservices.answer-headers: ${Buffer.from(JSON.stringify(json)).toString('hex')}}`
+    const both = { headers: { a: '1' }, trailers: { b: '2' } }
+    assert.deepEqual(
+      server.on(
+        frame(1, 'REQUEST_RESPONSE', 'M', asking('one'), '5'),
+        request(3, 'one', '5'),
+        frame(5, 'REQUEST_RESPONSE', 'M', asking('one'), '"fail"'),
+        request(7, 'one', '"fail"'),
+        frame(9, 'REQUEST_STREAM', 'M', uint32(9), asking('one'))
+      ),
+      [
+        `PAYLOAD 1 MCN ${beside(both)} 5`,
+        'PAYLOAD 3 CN 5',
+        `ERROR 5 0x201 +h42 ${JSON.stringify(both)}{"code":"E","message":"m"}`,
+        'ERROR 7 0x201 {"code":"E","message":"m"}',
+        `PAYLOAD 9 MC ${beside(both)}`
+      ]
+    )
+    server.on(frame(11, 'REQUEST_STREAM', 'M', uint32(9), asking('values'), '1'))
+    subject.next(1)
+    subject.next(2)
+    Object.assign((streaming.message as IncomingMessage).set.trailers, { b: '2' })
+    subject.complete()
+    assert.deepEqual(server.on(), [
+      `PAYLOAD 11 MN ${beside({ headers: both.headers })} 1`,
+      'PAYLOAD 11 N 2',
+      `PAYLOAD 11 MC ${beside({ trailers: both.trailers })}`
+    ])
   })
 
   it('that ends its own stream while it is made JSON is not sent', () => {

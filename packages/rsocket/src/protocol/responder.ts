@@ -37,10 +37,12 @@ import {
   type RequestMetadata
 } from './request-metadata.ts'
 import {
+  metadataOfAnswer,
   type RequestFrame,
   RunningRequest,
   type RunningRequestInit,
-  type RunningRequestOwner
+  type RunningRequestOwner,
+  sendEnd
 } from './running-request.ts'
 import type { ServerGate } from './server-gate.ts'
 import { sequenceOf, type Wire } from './wire.ts'
@@ -202,7 +204,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
 
   // ── called by the connection ─────────────────────────────────────────────────────────────────────────
 
-  /** Stops requests whose deadline has passed. A stream that has begun has no deadline. */
+  /** Stops requests whose deadline has passed. That of a stream that has begun is the end of its lifetime. */
   expire(now: number): void {
     let next = Number.POSITIVE_INFINITY
     for (const request of this.#running.all()) {
@@ -211,7 +213,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
       if (deadline > now) next = Math.min(next, deadline)
       else {
         this.wire.error(request.streamId, ErrorCode.CANCELED, 'The deadline of the request has passed')
-        request.input?.end({ error: callersTimeOver(request.message.timeout as number) })
+        request.input?.end({ error: callersTimeOver(request.allowed) })
         request.abort()
       }
     }
@@ -262,11 +264,11 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
   }
 
   #message(data: unknown, metadata: RequestMetadata, kind: 'request' | 'event'): IncomingMessage {
-    const { route = '', headers } = metadata
+    const { route = '', headers, lifetime } = metadata
     const { transport, peer, defaultTimeout } = this.#init
     const told = metadata.timeout ?? (kind === 'event' ? undefined : defaultTimeout)
     const timeout = told === 0 ? undefined : told
-    if (timeout !== undefined && this.#arrivedAt === 0) this.#arrivedAt = this.#init.timer.now()
+    if ((timeout ?? lifetime) !== undefined && this.#arrivedAt === 0) this.#arrivedAt = this.#init.timer.now()
     return new IncomingMessage({
       transport,
       kind,
@@ -275,6 +277,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
       data,
       metadata: headers,
       timeout,
+      lifetime,
       arrivedAt: this.#arrivedAt,
       peer
     })
@@ -350,7 +353,7 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
     }
     // As in Nest, a handler that returns `undefined` for a stream gives no value.
     const isEmpty = result === undefined && frame.type !== FrameType.REQUEST_RESPONSE
-    if (isEmpty) this.wire.complete(streamId)
+    if (isEmpty) sendEnd(this.wire, streamId, message)
     const isAnswered = isEmpty || this.#sendValue(message, streamId, codec, announced, result)
     // The answer does not close the caller's side of a channel, so CANCEL is sent.
     if (input?.close() === true && isAnswered) this.wire.cancel(streamId)
@@ -362,11 +365,11 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
     const request = new RunningRequest(this, init)
     this.#running.put(request)
     if (!request.isSingle) this.#streams++
-    const { timeout } = request.message
-    if (timeout !== undefined) {
-      request.deadline = this.#arrivedAt + timeout
-      this.#init.timer.wakeAt(request.deadline)
-    }
+    const { timeout, lifetime } = request.message
+    if (lifetime !== undefined) request.endsAt = this.#arrivedAt + lifetime
+    if (timeout !== undefined) request.deadline = this.#arrivedAt + timeout
+    else request.deadline = request.endsAt
+    if (request.deadline !== undefined) this.#init.timer.wakeAt(request.deadline)
     answerWith(result, request)
   }
 
@@ -392,7 +395,8 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
     value: unknown
   ): boolean {
     try {
-      this.wire.payload(streamId, Flag.NEXT | Flag.COMPLETE, metadata, codec.encode(value))
+      const data = codec.encode(value)
+      this.wire.payload(streamId, Flag.NEXT | Flag.COMPLETE, metadataOfAnswer(metadata, message, true), data)
       return true
     } catch (error) {
       sendUnencodable(this.wire, streamId, error, this.#init.logger, message)

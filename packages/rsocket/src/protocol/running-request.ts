@@ -12,6 +12,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { sendFailure, sendUnencodable } from './failure-codes.ts'
 import { Flag, FrameType } from './frame-type.ts'
+import { withAnswerHeaders } from './request-metadata.ts'
 import { sequenceOf, type Wire } from './wire.ts'
 
 /** The first frame of a request, without its payload. */
@@ -48,11 +49,30 @@ export interface RunningRequestInit {
   readonly input: InputStream | undefined
 }
 
+/** The metadata of a value: with the headers that the handler has set, if this value is the one to have them. */
+export function metadataOfAnswer(
+  metadata: Uint8Array | undefined,
+  message: IncomingMessage,
+  isLast: boolean
+): Uint8Array | undefined {
+  const json = message.takeSet(isLast)
+  return json === undefined ? metadata : withAnswerHeaders(metadata, json)
+}
+
+/** Sends the end of an answer without a further value. */
+export function sendEnd(wire: Wire, streamId: number, message: IncomingMessage): void {
+  const json = message.takeSet(true)
+  if (json === undefined) wire.complete(streamId)
+  else wire.payload(streamId, Flag.COMPLETE, withAnswerHeaders(undefined, json), '')
+}
+
 /** Answers one request. */
 export class RunningRequest extends OutgoingValues implements TableEntry {
   readonly sequence: number
-  /** Time until which the caller waits; `undefined` for no limit, and after the first value. */
+  /** Time until which the caller waits; `undefined` for no limit. After the first value it is `endsAt`. */
   deadline: number | undefined
+  /** Time until which the caller takes values of a stream; `undefined` for no limit. */
+  endsAt: number | undefined
   readonly #owner: RunningRequestOwner
   readonly #init: RunningRequestInit
 
@@ -69,6 +89,12 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
 
   get message(): IncomingMessage {
     return this.#init.message
+  }
+
+  /** Milliseconds that the caller allowed until `deadline`. */
+  get allowed(): number {
+    const { timeout, lifetime } = this.message
+    return (this.deadline === this.endsAt ? lifetime : timeout) ?? 0
   }
 
   /** The values that the caller sends in a channel. */
@@ -98,15 +124,18 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
 
   protected send(value: unknown, isLast: boolean): void {
     const flags = isLast ? Flag.NEXT | Flag.COMPLETE : Flag.NEXT
-    const { metadata, codec } = this.#init
-    const data = codec.encode(value)
+    const data = this.#init.codec.encode(value)
     // A `toJSON` of the value may have ended the stream.
     if (this.isDone && !isLast) return
-    this.#owner.wire.payload(this.streamId, flags, metadata, data)
+    this.#owner.wire.payload(this.streamId, flags, this.#metadata(isLast), data)
     this.hasSent(data.length)
-    // The timeout limits the wait for the first value only: a stream may pause between values as long as it likes.
-    if (this.deadline === undefined) return
-    this.deadline = undefined
+    this.#begin()
+  }
+
+  /** The timeout limits the wait for the first value only: behind it, the stream may take its whole lifetime. */
+  #begin(): void {
+    if (this.deadline === this.endsAt) return
+    this.deadline = this.endsAt
     this.message.begins()
   }
 
@@ -115,15 +144,20 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   }
 
   protected override writeHeld(encoded: Encoded, out: ByteWriter): void {
-    this.#owner.wire.hold(this.streamId, this.#init.metadata, encoded, out)
+    this.#owner.wire.hold(this.streamId, this.#metadata(false), encoded, out)
+  }
+
+  #metadata(isLast: boolean): Uint8Array | undefined {
+    return metadataOfAnswer(this.#init.metadata, this.message, isLast)
   }
 
   protected sendHeld(bytes: Uint8Array): void {
     this.#owner.wire.held(bytes)
+    this.#begin()
   }
 
   protected sendEnd(): void {
-    this.#owner.wire.complete(this.streamId)
+    sendEnd(this.#owner.wire, this.streamId, this.message)
   }
 
   protected sendError(error: unknown): void {

@@ -132,6 +132,11 @@ export class NestRequester implements ClientProtocol, CallSender {
   #requestFrame(call: PendingCall): string {
     const head = this.#head(call.pattern)
     const data = dataToJson(call.data)
+    if (call.asksForHeaders)
+      throw new OptionError(
+        'options.onHeaders',
+        "Nest's wire cannot carry headers of an answer (options.onHeaders, options.onTrailers); protocol 'rsocket' can"
+      )
     const metadata = headersToJson(call)
     this.calls.add(call)
     return encodeFrame(requestPacket(head, data, metadata, call.sequence))

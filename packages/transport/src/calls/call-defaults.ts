@@ -11,7 +11,7 @@ import { checkWithin } from './within.ts'
 export interface CallDefaults {
   /** Headers, or a function that returns them for each call. Headers of a call are added, and take precedence. */
   readonly headers?: MessageHeaders | (() => MessageHeaders) | undefined
-  /** Milliseconds for the whole call; see {@link CallOptions}. */
+  /** Milliseconds until the answer or its first value; see {@link CallOptions}. */
   readonly timeout?: number | false | undefined
   /** The message in whose handler the calls are made; see {@link CallOptions}. */
   readonly within?: HandledMessage | undefined

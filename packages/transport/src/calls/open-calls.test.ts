@@ -266,6 +266,67 @@ describe('open calls', () => {
     assert.deepEqual([patient.outcome.settled, timer.at], [0, Number.POSITIVE_INFINITY])
   })
 
+  it('that are streams have all the time they like behind their first value, or their lifetime', () => {
+    const { calls, sender, timer, start } = newCalls({ timeout: 100 })
+    const endless = start('stream')
+    const living = start('stream', { lifetime: 250 })
+    const ended = start('stream', { lifetime: 250 })
+    for (const { call } of [endless, living, ended]) calls.value(call, 1, 1)
+    calls.complete(ended.call)
+    timer.advance(249)
+    calls.value(living.call, 2, 1)
+    assert.deepEqual(living.outcome.seen, [1, 2])
+    timer.advance(1)
+    const late: unknown = living.outcome.seen.at(-1)
+    assert.ok(late instanceof TimeoutError)
+    assert.deepEqual(
+      [late.message, late.timeout, late.mayHaveRun],
+      ["No end of the answer to 'stream 2' within 250 ms", 250, true]
+    )
+    timer.advance(10_000)
+    assert.deepEqual([endless.outcome.seen, ended.outcome.seen], [[1], [1, 'complete']])
+    assert.deepEqual(
+      sender.log.filter((line) => line.endsWith('cancelled')),
+      ['stream 2 is cancelled']
+    )
+  })
+
+  it('have their lifetime for the first value, too, if it is shorter than their timeout, or there is none', () => {
+    const { timer, start } = newCalls({ timeout: 100 })
+    const all = [
+      start('stream', { lifetime: 20 }),
+      start('request', { lifetime: 20 }),
+      start('stream', { lifetime: 20, timeout: false })
+    ]
+    timer.advance(19)
+    assert.deepEqual(
+      all.map(({ outcome }) => outcome.settled),
+      [0, 0, 0]
+    )
+    timer.advance(1)
+    for (const { call, outcome } of all)
+      assert.equal((outcome.seen[0] as Error).message, `No answer to '${call.name}' within 20 ms`)
+  })
+
+  it('share their lifetime among their attempts, and tell the other side what is left of it', () => {
+    const { calls, timer, start } = newCalls({ timeout: 0, retries: retrying() })
+    const { call, outcome } = start('stream', { lifetime: 1_000 / 3 })
+    assert.equal(call.lifetimeLeft(timer), 334)
+    timer.advance(10)
+    calls.fail(call, new RejectedError('busy'))
+    timer.advance(100)
+    assert.equal(call.lifetimeLeft(timer), 224)
+    calls.value(call, 1, 1)
+    timer.advance(224)
+    assert.ok(outcome.seen.at(-1) instanceof TimeoutError)
+    assert.equal(start('stream').call.lifetimeLeft(timer), undefined)
+    assert.match(
+      String(start('stream', { lifetime: 0 }).outcome.seen[0]),
+      /options\.lifetime must be milliseconds/
+    )
+    assert.match(String(start('event', { lifetime: 5 }).outcome.seen[0]), /options\.lifetime/)
+  })
+
   it('are given up with their signal, and leave it', () => {
     const { calls, sender, start } = newCalls()
     const controller = new AbortController()
@@ -502,6 +563,7 @@ describe('calls, whatever happens', () => {
       do: fc.constant('start' as const),
       kind: fc.constantFrom<CallKind>('request', 'stream', 'event'),
       timeout: fc.constantFrom(undefined, 0, 5, 40, 500),
+      lifetime: fc.constantFrom(undefined, 3, 60, 700),
       idempotent: fc.boolean(),
       hasSignal: fc.boolean()
     }),
@@ -551,9 +613,10 @@ describe('calls, whatever happens', () => {
         for (const step of actions) {
           if (step.do === 'start') {
             const abort = step.hasSignal ? new AbortController() : undefined
-            const { timeout, idempotent, kind } = step
+            const { timeout, lifetime, idempotent, kind } = step
             const signal = abort && watch(abort)
-            made.push({ ...start(kind, { timeout, idempotent, signal }), abort, isLeft: false })
+            const own = { timeout, idempotent, signal, ...(kind === 'event' ? {} : { lifetime }) }
+            made.push({ ...start(kind, own), abort, isLeft: false })
           } else if (step.do === 'advance') timer.advance(step.by)
           else if (step.do === 'connect') {
             sender.isConnected = true

@@ -195,7 +195,8 @@ describe('a request over memory()', () => {
         route: message.route,
         data: '{"n":1}',
         headers: { tenant: 'a' },
-        timeout: undefined
+        timeout: undefined,
+        lifetime: undefined
       }
     )
     assert.equal(isSingle, true)

@@ -176,6 +176,13 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
         }
         calls.value(call, value, bytes.length)
       }),
+      set: heard((json) => {
+        try {
+          call.hear(json)
+        } catch (error) {
+          calls.giveUp(call, error as Error)
+        }
+      }),
       end: heard(() => calls.complete(call)),
       error: heard((text, isRejected) => calls.fail(call, errorOfText(text, isRejected))),
       lost: heard(() => calls.fail(call, serviceStopped())),
@@ -246,6 +253,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       data,
       headers: headers === undefined ? undefined : { ...headers },
       timeout: call.kind === 'event' || call.timeout === 0 ? undefined : call.timeout,
+      lifetime: call.lifetimeLeft(performance),
       source: this.#source
     }
   }

@@ -10,6 +10,8 @@ import { MemoryStore } from './store.ts'
 /** Receives the answer to a request for its caller. */
 export interface MemoryCaller {
   value(bytes: Uint8Array): void
+  /** Headers of the answer, as JSON. */
+  set(json: string): void
   end(): void
   /**
    * The request has failed.

@@ -12,6 +12,8 @@ export interface MemoryMessage {
   /** A copy of the caller's headers, because a wire would copy them, too. */
   readonly headers: MessageHeaders | undefined
   readonly timeout: number | undefined
+  /** Milliseconds for the whole stream; missing: no limit. */
+  readonly lifetime?: number | undefined
   /** The sender. Missing for a stored message, whose sender is not stored. */
   readonly source?: Source | undefined
 }

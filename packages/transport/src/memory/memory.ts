@@ -35,6 +35,7 @@ const traitsOfMemory = (): StoringTraits => ({
   shares: 'engine',
   headers: true,
   channels: true,
+  answerHeaders: true,
   stores: { ...STORES_EVERYTHING, future: true, backlog: 'all' }
 })
 

@@ -134,9 +134,20 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
   }
 
   #incoming(message: MemoryMessage, kind: 'request' | 'event', data: unknown): IncomingMessage {
-    const { pattern, route, headers: metadata, timeout, source } = message
+    const { pattern, route, headers: metadata, timeout, lifetime, source } = message
     const from = source && { replyTo: '', callers: { sourceOf: () => source } }
-    return new IncomingMessage({ transport: 'memory', kind, pattern, route, data, metadata, timeout, from })
+    return new IncomingMessage({
+      transport: 'memory',
+      kind,
+      pattern,
+      route,
+      data,
+      metadata,
+      timeout,
+      lifetime,
+      arrivedAt: lifetime === undefined ? undefined : performance.now(),
+      from
+    })
   }
 }
 
@@ -211,26 +222,37 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
 
   protected send(value: unknown, isLast: boolean): void {
     const bytes = encode(this.#codec, value)
+    this.#tellSet(isLast)
     this.hasSent(bytes.length)
     this.sendHeld(bytes)
-    this.message?.begins()
     if (isLast) this.#caller.end()
   }
 
   protected encode(value: unknown): Encoded {
-    return this.#codec.encode(value)
+    const encoded = this.#codec.encode(value)
+    this.#tellSet(false)
+    return encoded
+  }
+
+  /** Sends the headers that the handler has set, before the value or the end to which they belong. */
+  #tellSet(isLast: boolean): void {
+    const json = this.message?.takeSet(isLast)
+    if (json !== undefined) this.#caller.set(json)
   }
 
   protected sendHeld(bytes: Uint8Array): void {
     this.#room.use(bytes.length)
     this.#caller.value(bytes)
+    this.message?.begins()
   }
 
   protected sendEnd(): void {
+    this.#tellSet(true)
     this.#caller.end()
   }
 
   protected sendError(error: unknown): void {
+    this.#tellSet(true)
     const text = errorToText(error, this.#logger, this.message)
     this.#caller.error(text, isRejected(error))
   }

@@ -2,6 +2,7 @@
  * The value of `@Ctx()`, in services of this library and in a Nest application: one message, with the methods of Nest's
  * contexts.
  */
+import type { AnswerSet } from '../answer-headers.ts'
 import type { MessageHeaders } from '../headers.ts'
 import { consoleLogger, type Logger } from '../logger.ts'
 import type { IncomingMessage, Peer } from '../message.ts'
@@ -11,7 +12,7 @@ import { type MqttPacket, messageInNest, packetInNest, placeInNest, type RmqMess
 /** The fields of a message that a context reads. */
 type Viewed = Pick<
   IncomingMessage,
-  'headers' | 'kind' | 'metadata' | 'pattern' | 'peer' | 'remaining' | 'signal' | 'timeout'
+  'headers' | 'kind' | 'metadata' | 'pattern' | 'peer' | 'remaining' | 'set' | 'signal' | 'timeout'
 >
 
 /** The context of one message: its facts, and the methods that Nest's contexts have on any transport. */
@@ -33,6 +34,8 @@ export interface MessageView<Message = IncomingMessage> {
   readonly remaining: number | undefined
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'
+  /** Headers beside the answer, which the method sets: `context.set.headers['…'] = '…'`. Events have none. */
+  readonly set: AnswerSet
   /** The pattern as the caller has written it; an object pattern as its JSON text. */
   getPattern(): string
   /** The metadata that the caller has sent with the data, unchanged; `undefined` if there is none. */
@@ -126,6 +129,10 @@ export function contextOver<Instance extends object>(
 
     get kind(): 'request' | 'event' {
       return this.message.kind
+    }
+
+    get set(): AnswerSet {
+      return this.message.set
     }
 
     getPattern(): string {
