@@ -12,10 +12,9 @@ import { MicroserviceClient } from '@elysia-microservices/nestjs'
 import { freePort } from '@elysia-microservices/test-support'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { firstValueFrom } from 'rxjs'
+import { bun, rootFolder } from '../workspace.ts'
 
 const run = promisify(execFile)
-const ROOT = process.cwd().replace(/\/tests(?:\/.*)?$/, '')
-const BUN = join(ROOT, 'node_modules/.bin/bun')
 const order = { customer: 'Ada', items: [{ article: 'tea', quantity: '2' }] }
 
 describe('migrate', () => {
@@ -24,10 +23,10 @@ describe('migrate', () => {
 
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'migrate-'))
-    cpSync(join(ROOT, 'examples/migrate-from-nest/src'), join(folder, 'src'), { recursive: true })
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    cpSync(join(rootFolder, 'examples/migrate-from-nest/src'), join(folder, 'src'), { recursive: true })
+    symlinkSync(join(rootFolder, 'node_modules'), join(folder, 'node_modules'))
     const compilerOptions = { experimentalDecorators: true, emitDecoratorMetadata: true }
-    const tsconfig = { extends: join(ROOT, 'tsconfig.base.json'), compilerOptions }
+    const tsconfig = { extends: join(rootFolder, 'tsconfig.base.json'), compilerOptions }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', dependencies: {} }))
   })
@@ -40,7 +39,7 @@ describe('migrate', () => {
   })
 
   function migrate(...flags: string[]): Promise<{ readonly stdout: string; readonly stderr: string }> {
-    return run(BUN, [join(ROOT, 'tools/cli/src/main.ts'), 'migrate', folder, ...flags])
+    return run(bun, [join(rootFolder, 'tools/cli/src/main.ts'), 'migrate', folder, ...flags])
   }
 
   function sources(): readonly string[] {
@@ -51,7 +50,7 @@ describe('migrate', () => {
 
   async function started(name: string, env: Readonly<Record<string, string>>): Promise<number> {
     const port = await freePort()
-    const program = spawn(BUN, [join(folder, 'src', name)], {
+    const program = spawn(bun, [join(folder, 'src', name)], {
       env: { ...process.env, ...env, PORT: String(port) },
       stdio: ['ignore', 'pipe', 'inherit']
     })
