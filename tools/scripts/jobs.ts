@@ -126,10 +126,16 @@ const TYPED = [
   'tools/scripts'
 ]
 
+/**
+ * Several projects are built at a time. Several checkers of one project would each find out again what the types of
+ * Elysia are: with one, a build of everything takes 24 s of CPU in place of 35.
+ */
+const TSC = ['tsc', '-b', '--checkers', '1', '--pretty', ...TYPED]
+
 /** Tests under Node, and programs that tests start, need the build. The build also checks all types. */
 const BUILD: Job = {
   name: 'build',
-  command: ['sh', '-c', `tsc -b --pretty ${TYPED.join(' ')} && turbo run build --output-logs=errors-only`],
+  command: ['sh', '-c', `${TSC.join(' ')} && turbo run build --output-logs=errors-only`],
   env: { TURBO_TELEMETRY_DISABLED: '1' }
 }
 
@@ -152,7 +158,7 @@ export function withNeeded(jobs: readonly Job[], last: readonly Job[]): readonly
 }
 
 /** In `check` tests read the sources of all packages, so that only types are checked, of what has changed. */
-const TYPES: Job = { name: 'types', command: ['tsc', '-b', '--pretty', ...TYPED] }
+const TYPES: Job = { name: 'types', command: TSC }
 
 /** In `check` only files that differ from `main` are linted: the others were linted when they got there. */
 function lintOf(gate: Gate): Job {
