@@ -73,6 +73,8 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   deadline: number | undefined
   /** Time until which the caller takes values of a stream; `undefined` for no limit. */
   endsAt: number | undefined
+  /** The first value has taken the headers of the answer: those behind it need not look. */
+  #hasHeaders = false
   readonly #owner: RunningRequestOwner
   readonly #init: RunningRequestInit
 
@@ -127,14 +129,14 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
     const data = this.#init.codec.encode(value)
     // A `toJSON` of the value may have ended the stream.
     if (this.isDone && !isLast) return
-    this.#owner.wire.payload(this.streamId, flags, this.#metadata(isLast), data)
+    const metadata = isLast || !this.#hasHeaders ? this.#metadata(isLast) : this.#init.metadata
+    this.#owner.wire.payload(this.streamId, flags, metadata, data)
     this.hasSent(data.length)
-    this.#begin()
+    if (this.deadline !== this.endsAt) this.#begin()
   }
 
   /** The timeout limits the wait for the first value only: behind it, the stream may take its whole lifetime. */
   #begin(): void {
-    if (this.deadline === this.endsAt) return
     this.deadline = this.endsAt
     this.message.begins()
   }
@@ -148,12 +150,13 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   }
 
   #metadata(isLast: boolean): Uint8Array | undefined {
+    this.#hasHeaders = true
     return metadataOfAnswer(this.#init.metadata, this.message, isLast)
   }
 
   protected sendHeld(bytes: Uint8Array): void {
     this.#owner.wire.held(bytes)
-    this.#begin()
+    if (this.deadline !== this.endsAt) this.#begin()
   }
 
   protected sendEnd(): void {
