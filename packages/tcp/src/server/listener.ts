@@ -22,6 +22,7 @@ export interface ListeningPlace extends SocketAddress {
 export class Listener {
   readonly #options: CheckedServerOptions
   readonly #logger: Logger
+  readonly #alpn: readonly string[] | undefined
   /** The address at which the listener will listen. */
   place: ListeningPlace
   readonly #allow: AllowList | undefined
@@ -31,9 +32,13 @@ export class Listener {
   #listening: ListeningSocket | undefined
   #file: SocketFile | undefined
 
-  /** @throws {OptionError} an entry of the allow-list is wrong */
-  constructor(options: CheckedServerOptions, logger: Logger) {
+  /**
+   * @param alpn with TLS: the names of the protocols that are spoken. Default: none
+   * @throws {OptionError} an entry of the allow-list is wrong
+   */
+  constructor(options: CheckedServerOptions, logger: Logger, alpn?: readonly string[]) {
     const { allow, tls } = options
+    this.#alpn = alpn
     this.#options = options
     this.#logger = logger
     const { host, port, path, reusePort } = options
@@ -114,6 +119,7 @@ export class Listener {
       path,
       reusePort,
       tls,
+      alpn: this.#alpn,
       handshakeTimeout,
       admits: (remoteAddress) => this.#admits(remoteAddress),
       handshakeFailed: (remoteAddress, error) =>

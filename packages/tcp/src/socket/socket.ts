@@ -21,6 +21,8 @@ export interface ListenAddress extends SocketAddress {
   readonly reusePort?: boolean
   /** TLS options; `undefined`: no TLS. */
   readonly tls?: TlsServerOptions | undefined
+  /** With TLS: the names of the protocols that are spoken, for ALPN. Default: none, and a client may ask for any. */
+  readonly alpn?: readonly string[] | undefined
   /** Milliseconds that a TLS handshake may take; 0 for no limit. */
   readonly handshakeTimeout?: number
   /** Whether a peer with this address may begin a TLS handshake. Default: every peer may. */
@@ -38,6 +40,8 @@ export interface ListenAddress extends SocketAddress {
 export interface ConnectAddress extends SocketAddress {
   /** TLS options; `undefined`: no TLS. */
   readonly tls?: TlsClientOptions | undefined
+  /** With TLS: the names of the protocols that are spoken, for ALPN. Default: none. */
+  readonly alpn?: readonly string[] | undefined
 }
 
 /** A listening port. */

@@ -15,11 +15,12 @@ export function connectTls(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
-    const { host, port, path, tls: options = {} } = address
+    const { host, port, path, alpn, tls: options = {} } = address
     const name = options.servername ?? (path === undefined ? host : 'localhost')
     const connection: tls.ConnectionOptions = {
       ...(path === undefined ? { host, port } : { path }),
       ...contextOptions(options),
+      ...(alpn && { ALPNProtocols: [...alpn] }),
       // RFC 6066 does not allow IP addresses as a server name.
       servername: net.isIP(name) === 0 ? name : '',
       rejectUnauthorized: options.rejectUnauthorized !== false,

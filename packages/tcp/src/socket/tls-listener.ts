@@ -134,12 +134,13 @@ class TlsListener implements ListeningSocket {
   }
 
   #withContext(options: TlsServerOptions): tls.Server {
-    const { handshakeTimeout = 0 } = this.#address
+    const { handshakeTimeout = 0, alpn } = this.#address
     const context = contextOptions(options)
     // Throws now if certificate or key is wrong; otherwise only the first connection would fail.
     tls.createSecureContext(context)
     const server = tls.createServer({
       ...context,
+      ...(alpn && { ALPNProtocols: [...alpn] }),
       requestCert: options.requestCert === true,
       rejectUnauthorized: options.requestCert === true && options.rejectUnauthorized !== false,
       handshakeTimeout: handshakeTimeout === 0 ? NO_LIMIT : handshakeTimeout
