@@ -1,0 +1,56 @@
+/**
+ * Ends connections whose peers cause work without use: streams that are cancelled at once (rapid reset), streams that must
+ * be reset because of the peer's own errors, floods of frames without content.
+ */
+import { Budget } from './budget.ts'
+import { tooMuch } from './error-code.ts'
+import type { Http2Limits } from './limits.ts'
+
+/** Milliseconds: a stream that has lived longer was not opened to be cancelled. */
+const AT_ONCE = 100
+const RESETS_PER_SECOND = 100
+const IDLE_FRAMES_PER_SECOND = 1_000
+const FOR_CONTENT = 4
+
+/** Watches one peer. Every method throws a `ConnectionFault` when the peer has passed a limit. */
+export class Guard {
+  readonly #limits: Http2Limits
+  readonly #resets: Budget
+  readonly #idle: Budget
+  /** The time of the present chunk. */
+  now: number
+
+  constructor(limits: Http2Limits, now: number) {
+    this.#limits = limits
+    this.now = now
+    this.#resets = new Budget(limits.resets, RESETS_PER_SECOND, now)
+    this.#idle = new Budget(limits.idleFrames, IDLE_FRAMES_PER_SECOND, now)
+  }
+
+  /** A frame with content has arrived or was sent. */
+  content(): void {
+    this.#idle.earn(FOR_CONTENT)
+  }
+
+  /** A frame without content has arrived. @param cost how many frames it counts for */
+  idleFrame(cost = 1): void {
+    if (!this.#idle.spend(cost, this.now))
+      throw tooMuch(`The peer sends more than ${this.#limits.idleFrames} frames without content`)
+  }
+
+  /** A stream has ended as it should. */
+  completed(): void {
+    this.#resets.earn(1)
+  }
+
+  /** The peer has cancelled a stream. @param openedAt the time at which the stream was opened */
+  canceled(openedAt: number): void {
+    if (this.now - openedAt < AT_ONCE) this.mistaken()
+  }
+
+  /** A stream must be reset because of an error of the peer. */
+  mistaken(): void {
+    if (!this.#resets.spend(1, this.now))
+      throw tooMuch(`More than ${this.#limits.resets} streams of the peer were reset`)
+  }
+}
