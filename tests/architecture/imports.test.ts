@@ -19,6 +19,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   rsocket: ['transport'],
   tcp: ['transport', 'rsocket'],
+  grpc: ['transport', 'rsocket', 'tcp'],
   engine: ['transport'],
   'engine-tests': ['transport', 'elysia-microservices', 'telemetry', 'test-support'],
   kafka: ['transport', 'engine'],
@@ -121,6 +122,13 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['options.ts', 'server', 'client'],
     ['websocket.ts'],
     ['index.ts', 'client.ts', 'pool.ts', 'kit.ts', 'testing.ts']
+  ],
+  grpc: [
+    ['http2', 'methods.ts'],
+    ['wire', 'options'],
+    ['server', 'client'],
+    ['grpc.ts'],
+    ['index.ts', 'testing.ts']
   ],
   tcp: [
     ['socket', 'nest'],

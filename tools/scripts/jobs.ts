@@ -93,6 +93,7 @@ const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['unit/create-elysia-microservices', 'node'],
   ['unit/engine', 'bun'],
   ['unit/engine-tests', 'bun'],
+  ['unit/grpc', 'bun'],
   ['unit/kafka', 'bun'],
   ['unit/mqtt', 'bun'],
   ['unit/nats', 'bun'],

@@ -1,0 +1,81 @@
+/** `grpc()` makes the transport over gRPC for services and clients. */
+import {
+  type Address,
+  type ClientContext,
+  type ClientTransport,
+  OptionError,
+  type ServerContext,
+  type ServerTransport,
+  type Traits,
+  type Transport
+} from '@elysia-microservices/transport/kit'
+import { GrpcClient } from './client/client.ts'
+import {
+  checkGrpcOptions,
+  type GrpcClientOptions,
+  type GrpcServerOptions,
+  grpcClientOptions,
+  grpcServerOptions
+} from './options/options.ts'
+import { GrpcServer, type GrpcServerStats } from './server/server.ts'
+
+/** The transport over gRPC, for one service or for any number of clients. */
+export interface GrpcTransport extends Transport {
+  readonly name: 'grpc'
+  /** The address at which its service listens, with the real port; `undefined` while it does not listen. */
+  readonly address: Address | undefined
+  /** Returns current figures of the service. @throws {OptionError} no service uses this `grpc()` */
+  stats(): GrpcServerStats
+}
+
+const TRAITS: Traits = {
+  wildcards: false,
+  hearsNobody: true,
+  shares: 'caller',
+  headers: true,
+  channels: true
+}
+
+/**
+ * Makes the transport over gRPC.
+ * @throws {OptionError} an option has an unknown name
+ */
+export function grpc(options: GrpcServerOptions | GrpcClientOptions): GrpcTransport {
+  checkGrpcOptions(options)
+  return new Grpc(options)
+}
+
+class Grpc implements GrpcTransport {
+  readonly name = 'grpc'
+  readonly traits = TRAITS
+  readonly #options: GrpcServerOptions | GrpcClientOptions
+  #server: GrpcServer | undefined
+
+  constructor(options: GrpcServerOptions | GrpcClientOptions) {
+    this.#options = options
+  }
+
+  get address(): Address | undefined {
+    return this.#server?.address
+  }
+
+  stats(): GrpcServerStats {
+    if (this.#server !== undefined) return this.#server.stats()
+    throw new OptionError('grpc', 'stats() needs a service: give this grpc() to microservice() first')
+  }
+
+  server({ logger }: ServerContext): ServerTransport {
+    if (this.#server !== undefined)
+      throw new OptionError(
+        'options.transport',
+        'This grpc() is already used by another service: each service needs its own grpc()'
+      )
+    const options = grpcServerOptions(this.#options as GrpcServerOptions)
+    this.#server = new GrpcServer(options, this.#options.proto, logger)
+    return this.#server
+  }
+
+  client(context: ClientContext): ClientTransport {
+    return new GrpcClient(grpcClientOptions(this.#options as GrpcClientOptions), this.#options.proto, context)
+  }
+}

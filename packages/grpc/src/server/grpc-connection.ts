@@ -1,0 +1,160 @@
+/** One connection of a server: HTTP/2, and the calls that run over it. */
+import {
+  ConnectionPeer,
+  type Output,
+  type PeerSide,
+  type ProtocolConnection
+} from '@elysia-microservices/rsocket'
+import type { Dispatcher, Logger, Peer, Timer, TimerOwner } from '@elysia-microservices/transport/kit'
+import { Http2Connection } from '../http2/connection.ts'
+import type { Field } from '../http2/hpack/field.ts'
+import type { Http2Limits } from '../http2/limits.ts'
+import type { Http2Stream } from '../http2/stream.ts'
+import type { GrpcMethods } from '../methods.ts'
+import { trailersOf } from '../wire/error-status.ts'
+import { ACCEPTED } from '../wire/gzip.ts'
+import { GrpcStatus } from '../wire/status.ts'
+import { type CallOwner, IncomingCall } from './incoming-call.ts'
+import { type Refused, readHead } from './request-head.ts'
+
+const MOST_INCOMPLETE = 67_108_864
+
+/** The parameters of a connection. */
+export interface GrpcConnectionInit {
+  readonly methods: GrpcMethods
+  readonly dispatcher: Dispatcher
+  readonly logger: Logger
+  readonly limits?: Partial<Http2Limits>
+  /** Most bytes of a message. */
+  readonly maxMessageSize: number
+  /** Most bytes that an Observable may be ahead of its reader. */
+  readonly maxHeldSize: number
+  /** Most bytes of messages that have not arrived completely, of all calls. Default: 67,108,864. */
+  readonly maxIncompleteSize?: number
+  /** Makes the timer of the connection. */
+  newTimer(owner: TimerOwner): Timer
+  /** A call has ended. */
+  settled?(): void
+}
+
+/** Answers the calls of one connection. */
+export class GrpcConnection implements ProtocolConnection, CallOwner, PeerSide, TimerOwner {
+  readonly dispatcher: Dispatcher
+  readonly logger: Logger
+  readonly peer: Peer = new ConnectionPeer(this)
+  readonly maxMessageSize: number
+  readonly maxHeldSize: number
+  readonly maxIncompleteSize: number
+  incompleteSize = 0
+  output: Output | undefined
+  readonly #init: GrpcConnectionInit
+  readonly #timer: Timer
+  readonly #http2: Http2Connection
+  readonly #calls = new Set<IncomingCall>()
+
+  constructor(init: GrpcConnectionInit) {
+    this.#init = init
+    this.dispatcher = init.dispatcher
+    this.logger = init.logger
+    this.maxMessageSize = init.maxMessageSize
+    this.maxHeldSize = init.maxHeldSize
+    this.maxIncompleteSize = init.maxIncompleteSize ?? MOST_INCOMPLETE
+    this.#timer = init.newTimer(this)
+    this.#http2 = new Http2Connection({
+      role: 'server',
+      ...(init.limits && { limits: init.limits }),
+      now: () => this.#timer.now(),
+      request: (stream, fields, isLast) => this.#request(stream, fields, isLast)
+    })
+  }
+
+  /** GOAWAY tells every client to connect again. */
+  readonly handsOver = true
+
+  get incomplete(): boolean {
+    return this.#http2.incomplete
+  }
+
+  get buffered(): number {
+    return this.#http2.buffered
+  }
+
+  /** Calls whose handlers run, also those whose callers wait no longer, and streams that are not sent completely. */
+  get inFlight(): number {
+    return Math.max(this.#calls.size, this.#http2.inFlight)
+  }
+
+  /** The socket is connected. */
+  open(output: Output): void {
+    this.output = output
+    this.#http2.open(output)
+  }
+
+  receive(chunk: Uint8Array): void {
+    this.#http2.receive(chunk)
+  }
+
+  resume(): void {
+    this.#http2.resume()
+  }
+
+  drain(reason?: string): boolean {
+    return this.#http2.drain(reason)
+  }
+
+  discard(): void {
+    this.#http2.discard()
+  }
+
+  close(reason?: Error): void {
+    this.#http2.close(reason)
+    this.#timer.stop()
+  }
+
+  /** Ends all calls; their callers are told that the server stops. */
+  cut(): void {
+    for (const call of [...this.#calls]) call.cut()
+  }
+
+  wake(now: number): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const call of [...this.#calls])
+      if (call.deadline <= now) call.timeIsOver()
+      else next = Math.min(next, call.deadline)
+    if (next < Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
+  }
+
+  // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
+
+  now(): number {
+    return this.#timer.now()
+  }
+
+  ended(call: IncomingCall): void {
+    this.#calls.delete(call)
+    this.output?.settled()
+    this.#init.settled?.()
+  }
+
+  #request(stream: Http2Stream, fields: readonly Field[], isLast: boolean): void {
+    const head = readHead(fields)
+    if ('reason' in head) return refuse(stream, head)
+    const method = this.#init.methods.method(head.path)
+    if (method === undefined)
+      return refuse(stream, { status: GrpcStatus.UNIMPLEMENTED, reason: `There is no method '${head.path}'` })
+    const call = new IncomingCall(this, stream, method, head)
+    stream.listener = call
+    call.begin(isLast)
+    if (call.hasEnded) return
+    this.#calls.add(call)
+    if (call.deadline < Number.POSITIVE_INFINITY) this.#timer.wakeAt(call.deadline)
+  }
+}
+
+/** Answers a request that is no call, or one of no method. */
+function refuse(stream: Http2Stream, { http = 200, status, reason }: Refused): void {
+  const fields = [':status', String(http), 'content-type', 'application/grpc', ...trailersOf(status, reason)]
+  // A client that compresses in another way learns how it may.
+  if (status === GrpcStatus.UNIMPLEMENTED) fields.push('grpc-accept-encoding', ACCEPTED)
+  stream.fields(fields, true)
+}

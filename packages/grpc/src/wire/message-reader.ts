@@ -1,0 +1,130 @@
+/**
+ * Cuts received data into messages, each behind five bytes: whether it is compressed, and its length. A message is read
+ * where it lies; only one that spans frames is copied. grpc: doc/PROTOCOL-HTTP2.md, "Length-Prefixed-Message".
+ */
+import { readUint32 } from '@elysia-microservices/transport/kit'
+
+/** Bytes before each message. */
+export const PREFIX = 5
+const LENGTH_AT = 1
+/** First size of the buffer of a message that spans frames: a peer may announce a long one and never send it. */
+const FIRST_SIZE = 1_024
+
+/** Why data is not what it must be. */
+export type WrongMessage = 'too long' | 'a flag that gRPC does not have'
+
+/** Receives messages. The buffer is valid during the call. */
+export type OnMessage = (
+  isCompressed: boolean,
+  buffer: Uint8Array,
+  start: number,
+  end: number,
+  /** Bytes of the last data that belong to the message. */
+  size: number
+) => void
+
+/** Reads the messages of one stream. */
+export class MessageReader {
+  readonly #maxLength: number
+  readonly #onMessage: OnMessage
+  /** The part of a message that has arrived, with its prefix. */
+  #partial: Uint8Array | undefined
+  #filled = 0
+
+  /** @param maxLength most bytes of a message, as it is sent */
+  constructor(maxLength: number, onMessage: OnMessage) {
+    this.#maxLength = maxLength
+    this.#onMessage = onMessage
+  }
+
+  /** Bytes of a message that has not arrived completely. At the end of a stream there must be none. */
+  get buffered(): number {
+    return this.#filled
+  }
+
+  /**
+   * Data has arrived.
+   * @returns what is wrong; then nothing more may be read. Otherwise the number of its bytes that belong to a message
+   * which is not complete yet: the peer must get their room back, or a message longer than a window would never come.
+   */
+  push(buffer: Uint8Array, start: number, end: number): number | WrongMessage {
+    let at = start
+    while (at < end) {
+      if (this.#partial !== undefined) {
+        const begin = at
+        const next = this.#fill(buffer, at, end)
+        if (typeof next !== 'number') return next
+        at = next
+        if (this.#filled < PREFIX || this.#filled < this.#total) return at - begin
+        this.#complete(at - begin)
+        continue
+      }
+      if (end - at >= PREFIX) {
+        const wrong = this.#check(buffer, at)
+        if (wrong !== undefined) return wrong
+        const next = at + PREFIX + readUint32(buffer, at + LENGTH_AT)
+        if (next <= end) {
+          this.#onMessage(buffer[at] === 1, buffer, at + PREFIX, next, next - at)
+          at = next
+          continue
+        }
+      }
+      this.#partial = new Uint8Array(FIRST_SIZE)
+      this.#filled = 0
+    }
+    return 0
+  }
+
+  /** The length of the message that is being filled, with its prefix. */
+  get #total(): number {
+    return PREFIX + readUint32(this.#partial as Uint8Array, LENGTH_AT)
+  }
+
+  /** Copies what belongs to the incomplete message. Returns the position behind it. */
+  #fill(buffer: Uint8Array, start: number, end: number): number | WrongMessage {
+    let at = start
+    if (this.#filled < PREFIX) {
+      at = this.#take(buffer, at, Math.min(end, at + PREFIX - this.#filled))
+      if (this.#filled < PREFIX) return at
+      const wrong = this.#check(this.#partial as Uint8Array, 0)
+      if (wrong !== undefined) return wrong
+    }
+    return this.#take(buffer, at, Math.min(end, at + this.#total - this.#filled))
+  }
+
+  #take(buffer: Uint8Array, start: number, end: number): number {
+    let partial = this.#partial as Uint8Array
+    const needed = this.#filled + end - start
+    if (needed > partial.length) {
+      const larger = new Uint8Array(Math.max(needed, Math.min(partial.length * 2, this.#total)))
+      larger.set(partial.subarray(0, this.#filled))
+      partial = larger
+      this.#partial = larger
+    }
+    partial.set(buffer.subarray(start, end), this.#filled)
+    this.#filled = needed
+    return end
+  }
+
+  #complete(size: number): void {
+    const partial = this.#partial as Uint8Array
+    const end = this.#filled
+    this.#partial = undefined
+    this.#filled = 0
+    this.#onMessage(partial[0] === 1, partial, PREFIX, end, size)
+  }
+
+  #check(buffer: Uint8Array, at: number): WrongMessage | undefined {
+    if ((buffer[at] as number) > 1) return 'a flag that gRPC does not have'
+    return readUint32(buffer, at + LENGTH_AT) > this.#maxLength ? 'too long' : undefined
+  }
+}
+
+/** A message with its prefix. */
+export function prefixed(message: Uint8Array, isCompressed = false): Uint8Array {
+  const whole = new Uint8Array(PREFIX + message.length)
+  whole[0] = isCompressed ? 1 : 0
+  new DataView(whole.buffer).setUint32(LENGTH_AT, message.length)
+  whole.set(message, PREFIX)
+  return whole
+}

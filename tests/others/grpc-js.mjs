@@ -1,0 +1,1 @@
+export { default as grpc } from '@grpc/grpc-js'
