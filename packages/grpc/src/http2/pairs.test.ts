@@ -247,7 +247,7 @@ describe('a client and a server', () => {
           life.check()
         }
       ),
-      { numRuns: runs(100) }
+      { numRuns: runs(60) }
     )
   })
 })
