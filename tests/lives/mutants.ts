@@ -90,7 +90,7 @@ function noticed(copy: string, where: string, minutes: number): string | undefin
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...options], {
     cwd: copy,
     encoding: 'utf8',
-    timeout: minutes * share * 60_000 + HANGS
+    timeout: Math.ceil(minutes * share * 60_000) + HANGS
   })
   const lines = `${stdout}${stderr}`.trim().split('\n')
   return status === 0
