@@ -146,6 +146,10 @@ describe('a connection to MQTT', () => {
     keep('p', REQUEST)
     assert.deepEqual(await taken('p'), [])
     assert.match(failures.join(), /^The server keeps a request on 'p' for later subscribers/)
+    const properties = { responseTopic: 'devices/1' }
+    server.deliver({ topic: 'd', payload: '1', qos: 1, retain: true, properties })
+    assert.deepEqual(await taken('d'), [])
+    assert.match(failures.at(-1) ?? '', /^The server keeps a request on 'd'/)
   })
 
   it('deletes what is kept by a kept event without data', async () => {
