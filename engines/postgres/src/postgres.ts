@@ -18,8 +18,8 @@ import {
   routeOf,
   STORES_EVERYTHING
 } from '@elysia-microservices/transport/kit'
+import { storeEvents } from './connection/in-transaction.ts'
 import { PostgresConnection } from './connection/postgres-connection.ts'
-import { storeEvents } from './connection/tables.ts'
 import { PostgresClientStore } from './durable/client-store.ts'
 import { PostgresServerStore } from './durable/server-store.ts'
 import { Transactions } from './durable/transactions.ts'

@@ -9,7 +9,8 @@ import type { Delivery, DurableOptions } from '@elysia-microservices/transport/k
 import { Discard, type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
-import { acknowledgeEvent, type Tables } from './connection/tables.ts'
+import { acknowledgeEvent } from './connection/in-transaction.ts'
+import type { Tables } from './connection/tables.ts'
 import { type PostgresStore, postgres } from './index.ts'
 import { databases } from './testing/database.ts'
 

@@ -1,9 +1,18 @@
 /** Whether the server answers: it is lost with a failed statement, and back when one succeeds. */
-import { backoffDelay } from '@elysia-microservices/transport/kit'
+import { backoffDelay, type Clock } from '@elysia-microservices/transport/kit'
 
 /** Milliseconds between two signs of life of a server to which nothing else is said. */
 const SIGNS_EVERY = 2_000
 const PAUSES = { minDelay: 100, maxDelay: 5_000 }
+
+/** No program lives for its looks at a server. */
+const idleTimers: Pick<Clock, 'after'> = {
+  after(milliseconds, wake) {
+    const timer = setTimeout(wake, milliseconds)
+    ;(timer as { unref?(): void }).unref?.()
+    return () => clearTimeout(timer)
+  }
+}
 
 /** Gets the changes. */
 export interface ReachListener {
@@ -15,15 +24,24 @@ export interface ReachListener {
 export class Reach {
   readonly #listener: ReachListener
   readonly #probe: () => Promise<unknown>
+  readonly #timers: Pick<Clock, 'after'>
+  readonly #random: () => number
   #isConnected = true
   #isClosed = false
   #isWatching = false
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #stopWaiting = () => {}
 
   /** @param probe a statement that succeeds when the server is back */
-  constructor(probe: () => Promise<unknown>, listener: ReachListener) {
+  constructor(
+    probe: () => Promise<unknown>,
+    listener: ReachListener,
+    timers: Pick<Clock, 'after'> = idleTimers,
+    random: () => number = Math.random
+  ) {
     this.#probe = probe
     this.#listener = listener
+    this.#timers = timers
+    this.#random = random
   }
 
   /**
@@ -41,9 +59,8 @@ export class Reach {
   }
 
   #later(pause: number, wake: () => void): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(wake, pause)
-    ;(this.#timer as { unref?(): void }).unref?.()
+    this.#stopWaiting()
+    this.#stopWaiting = this.#timers.after(pause, wake)
   }
 
   get isConnected(): boolean {
@@ -59,7 +76,7 @@ export class Reach {
   }
 
   #again(attempt: number): void {
-    this.#later(backoffDelay(PAUSES, attempt, Math.random()), () => {
+    this.#later(backoffDelay(PAUSES, attempt, this.#random()), () => {
       this.#probe().then(
         () => {
           if (this.#isClosed) return
@@ -76,6 +93,6 @@ export class Reach {
 
   close(): void {
     this.#isClosed = true
-    clearTimeout(this.#timer)
+    this.#stopWaiting()
   }
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConsumerInit } from '@elysia-microservices/engine'
+import type { DatabaseSql } from '@elysia-microservices/outbox/database'
 import {
+  type Delivery,
+  Discard,
   type DurableOptions,
   durableSettings,
   type IncomingMessage,
@@ -16,6 +19,8 @@ class Handler {
   readonly over: OverTables
   readonly consumer: PostgresConsumer
   readonly begun: string[] = []
+  readonly transactions: Transactions<DatabaseSql>
+  readonly deliveries = new Map<string, Delivery>()
   readonly #ends = new Map<string, (error?: unknown) => void>()
 
   constructor(durable: DurableOptions = {}, over = new OverTables(), pattern = 'p') {
@@ -27,11 +32,12 @@ class Handler {
       route: { route: pattern, durable: settings },
       ...{ pattern, group: 'g', via: 'v', logger: over.logger }
     }
+    this.transactions = new Transactions(over.options.sql, over.options.schema)
     this.consumer = new PostgresConsumer(
       init as unknown as ConsumerInit,
       over.options,
       over.turns,
-      new Transactions(over.options.sql, over.options.schema),
+      this.transactions,
       over.clock
     )
     this.consumer.begin()
@@ -39,6 +45,7 @@ class Handler {
 
   #run({ delivery }: IncomingMessage): Promise<void> {
     const id = delivery?.id as string
+    this.deliveries.set(id, delivery as Delivery)
     this.begun.push(`${id} ${delivery?.attempt}`)
     return new Promise((resolve, reject) => {
       this.#ends.set(id, (error) => (error === undefined ? resolve() : reject(error)))
@@ -205,6 +212,24 @@ describe('a durable handler over PostgreSQL', () => {
         ]
       ]
     )
+  })
+
+  it('that is transactional says which events are done without a transaction, and leaves the others to theirs', async () => {
+    const handler = await new Handler({ transactional: true }).get({ id: 'a' }, { id: 'b' }, { id: 'c' })
+    assert.equal(handler.over.tables.turns[0]?.wanted[0]?.claims, true)
+    await handler.end('a', new Discard('nothing to do'))
+    const client = { query: async () => ({ rows: [] }) }
+    await handler.transactions.acknowledge(client, handler.deliveries.get('b'))
+    await handler.end('b')
+    await handler.end('c')
+    const told = handler.over.written.map(({ left, back, discarded }) => [left.length, back.length, discarded])
+    assert.deepEqual(told, [
+      [2, 0, [{ position: '1', letter: '0' }]],
+      [1, 0, []],
+      // It has no transaction, so it has failed.
+      [0, 1, []]
+    ])
+    assert.equal((await new Handler().get()).over.tables.turns[0]?.wanted[0]?.claims, undefined)
   })
 
   it('begins nothing that others may have by now', async () => {

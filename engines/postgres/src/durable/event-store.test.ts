@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Publisher } from '@elysia-microservices/engine'
-import type { DatabaseSql } from '@elysia-microservices/outbox/database'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import { EventStore } from './event-store.ts'
 import type { OutgoingRow } from './outgoing.ts'
-import { Transactions } from './transactions.ts'
 
 it('a server that stops has not refused an event; what it refuses is told with whether that may pass', async () => {
   const told: string[] = []
@@ -73,11 +71,4 @@ it('events of a key that another publishes wait in their order, and no other eve
   await settled()
   assert.deepEqual(asked.slice(3), ['3 waits', '5', '5 waits'])
   assert.deepEqual(told.slice(4), ['1', '3', '5 held', '5'])
-})
-
-it('transactions leave two connections of a pool to the store, and a pool without a third one is refused', () => {
-  const check = (max: number) =>
-    new Transactions({ options: { max } } as unknown as DatabaseSql, 'elysia').check('p')
-  for (const max of [1, 2]) assert.throws(() => check(max), { name: 'OptionError', message: /at least 3/ })
-  check(3)
 })

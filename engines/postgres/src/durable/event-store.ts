@@ -1,9 +1,9 @@
 /** Appends events to the log: those of one turn of the event loop together, one transaction after the other. */
 import { delayLeft, type Publisher, type Store } from '@elysia-microservices/engine'
 import { EventRefusedError, NotStoredError, nextTurn } from '@elysia-microservices/transport/kit'
+import type { NewEvent } from '../connection/in-transaction.ts'
 import { answeredState } from '../connection/lost.ts'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
-import type { NewEvent } from '../connection/tables.ts'
 import type { OutgoingRow } from './outgoing.ts'
 
 /** The largest event in bytes. */

@@ -1,7 +1,7 @@
 /** An event in the hands of this process. */
 import { headersIn, type StoredEvent } from '@elysia-microservices/engine'
 import type { HeldEvent, MessageHeaders } from '@elysia-microservices/transport/kit'
-import type { TakenRow } from '../connection/tables.ts'
+import type { TakenRow } from '../connection/turn.ts'
 
 /** The events that one turn has taken for a group; the database has them as one row. */
 export interface Batch {

@@ -1,5 +1,5 @@
 /** The fates of events, as a turn writes them. */
-import type { Settling } from '../connection/tables.ts'
+import type { Settling } from '../connection/turn.ts'
 import type { Batch, TakenEvent } from './event.ts'
 
 /** How the life of an event in this process has ended. */

@@ -12,7 +12,7 @@ import {
   transactionOf
 } from '@elysia-microservices/outbox/database'
 import { type Delivery, OptionError, shown } from '@elysia-microservices/transport/kit'
-import { acknowledgeEvent } from '../connection/tables.ts'
+import { acknowledgeEvent } from '../connection/in-transaction.ts'
 import type { TakenEvent } from './event.ts'
 
 /** Connections of the pool that transactions leave to the store: for its turns, and to listen. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Turn } from '../connection/tables.ts'
+import type { Turn } from '../connection/turn.ts'
 import { OverTables, takenRow } from '../testing/fake-tables.ts'
 import type { TakenEvent } from './event.ts'
 import type { Taker } from './turns.ts'

@@ -12,7 +12,7 @@ import {
   systemClock
 } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
-import type { Turn, Wanted } from '../connection/tables.ts'
+import type { Turn, Wanted } from '../connection/turn.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { type Batch, TakenEvent } from './event.ts'
 import { type Fate, lineOf, settlings } from './fates.ts'

@@ -2,7 +2,8 @@
 import type { Logger } from '@elysia-microservices/transport/kit'
 import { ManualClock } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
-import type { GroupFigures, Settling, TakenRow, Turn, Wanted } from '../connection/tables.ts'
+import type { GroupFigures } from '../connection/tables.ts'
+import type { Settling, TakenRow, Turn, Wanted } from '../connection/turn.ts'
 import { Turns } from '../durable/turns.ts'
 import { type CheckedOptions, type PostgresOptions, postgresOptions } from '../options/options.ts'
 

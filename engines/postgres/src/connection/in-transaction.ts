@@ -1,0 +1,107 @@
+/** What users do in transactions of their own, and this package over its pool: events are stored, or acknowledged. */
+import { type Connection, inSchema } from '@elysia-microservices/outbox/database'
+import type { TakenRow } from './turn.ts'
+
+/** An event to be stored; every text is checked before. */
+export interface NewEvent {
+  readonly pattern: string
+  readonly id: string
+  readonly key: string | undefined
+  /** The headers as JSON. */
+  readonly headers: string | undefined
+  /** The packet as JSON. */
+  readonly body: string
+  /** When it is published, in milliseconds since 1970, by the clock of the database. Default: now. */
+  readonly due?: number | undefined
+  /** Milliseconds from now until it is published. Default: see `due`. */
+  readonly delay?: number | undefined
+}
+
+/** The fate of an event that was to be stored. */
+export interface Stored {
+  /** `undefined`: it waits for its time. */
+  readonly position: string | undefined
+  readonly isDuplicate: boolean
+  /** It is not stored, because an open transaction publishes its key. */
+  readonly isHeld: boolean
+}
+
+/**
+ * Stores events over a connection, which may be the caller's transaction.
+ * @param waits for transactions that publish the same keys, until they end
+ */
+export async function storeEvents(
+  connection: Connection,
+  schema: string,
+  events: readonly NewEvent[],
+  duplicateWindow: number,
+  waits: boolean
+): Promise<Stored[]> {
+  const [one] = events
+  if (events.length === 1 && one?.due === undefined && one?.delay === undefined)
+    return [await storeOne(connection, schema, one as NewEvent, duplicateWindow, waits)]
+  const rows = await connection.query(
+    inSchema(
+      'select place, is_duplicate, is_held from "elysia_microservices".store_events($1::text::json, $2::text::integer, $3::text::boolean) order by number',
+      schema
+    ),
+    [JSON.stringify(events), String(duplicateWindow), String(waits)]
+  )
+  return rows.map(({ place, is_duplicate, is_held }) => ({
+    position: place === null ? undefined : String(place),
+    isDuplicate: is_duplicate === true,
+    isHeld: is_held === true
+  }))
+}
+
+const STORE_ONE =
+  '"elysia_microservices".store_event($1::text, $2::text, $3::text, $4::text, $5::text, null, $6::text::integer, true)'
+const STORE_ONE_UNLESS_HELD = `case when pg_try_advisory_xact_lock("elysia_microservices".lock_of($3::text)) then ${STORE_ONE} else 'held' end`
+
+/** Stores an event at once, as most transactions of users do. */
+async function storeOne(
+  connection: Connection,
+  schema: string,
+  { pattern, id, key, headers, body }: NewEvent,
+  duplicateWindow: number,
+  waits: boolean
+): Promise<Stored> {
+  const store = waits || key === undefined ? STORE_ONE : STORE_ONE_UNLESS_HELD
+  const [row] = await connection.query(inSchema(`select ${store} as stored`, schema), [
+    pattern,
+    id,
+    key ?? null,
+    headers ?? null,
+    body,
+    String(duplicateWindow)
+  ])
+  const stored = String(row?.['stored'])
+  if (stored === 'held') return { position: undefined, isDuplicate: false, isHeld: true }
+  const [position, duplicate] = stored.split('=')
+  return { position: position || undefined, isDuplicate: duplicate !== undefined, isHeld: false }
+}
+
+/**
+ * Acknowledges an event over a connection, which is in a transaction.
+ * @returns false: it is acknowledged already, or another process has it; the transaction can only be rolled back
+ */
+export async function acknowledgeEvent(
+  connection: Connection,
+  schema: string,
+  { batch, position, letter }: Pick<TakenRow, 'batch' | 'position' | 'letter'>
+): Promise<boolean> {
+  try {
+    await connection.query(
+      inSchema(
+        'select "elysia_microservices".acknowledge($1::text::bigint, $2::text::bigint, $3::text::bigint)::text',
+        schema
+      ),
+      [batch, position, letter]
+    )
+    return true
+  } catch (error) {
+    const { code, errno } = Object(error) as Record<string, unknown>
+    if (code === 'EM001' || errno === 'EM001') return false
+    throw error
+  }
+}

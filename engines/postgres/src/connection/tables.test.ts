@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Row } from '@elysia-microservices/outbox/database'
+import { Tables } from './tables.ts'
+
+/** Tables whose statements are answered one after the other. */
+function answering(...answers: (readonly Row[])[]) {
+  const asked: (readonly (string | null)[])[] = []
+  const database = {
+    query: async (_text: string, values: readonly (string | null)[] = []) => {
+      asked.push(values)
+      return answers.shift() ?? []
+    }
+  }
+  return { asked, tables: new Tables(database as never, 'shop') }
+}
+
+describe('the tables of events', () => {
+  it('give the events of a turn one by one, and say which of them the log has deleted', async () => {
+    const lists = {
+      ...{ position: ['1', '2'], letter: ['0', '4'], attempt: [1, 3], published: [10, 20] },
+      ...{ pattern: ['p', null], id: ['a', null], key: ['k', null], headers: [null, null], body: ['{}', null] }
+    }
+    const turn = { lost: ['6'], next: 50, taken: [{ group: 1, batch: '7', ...lists }] }
+    const { tables, asked } = answering([{ turn: JSON.stringify(turn) }])
+    const wanted = [{ id: 1, most: 2, back: 2 }]
+    const { lost, next, taken } = await tables.turn('me', 1_000, [], ['7'], wanted, true, 500)
+    assert.deepEqual([lost, next], [['6'], 50])
+    const place = { group: 1, batch: '7' }
+    assert.deepEqual(taken, [
+      {
+        ...{ ...place, position: '1', letter: '0', attempt: 1, published: 10 },
+        ...{ pattern: 'p', id: 'a', key: 'k', headers: null, body: '{}' }
+      },
+      {
+        ...{ ...place, position: '2', letter: '4', attempt: 3, published: 20 },
+        ...{ pattern: null, id: null, key: null, headers: null, body: null, vanished: true }
+      }
+    ])
+    assert.deepEqual(asked, [['me', '1000', '[]', '["7"]', JSON.stringify(wanted), 'true', '500']])
+  })
+
+  it('read the log to its end before a new group begins there', async () => {
+    const { tables, asked } = answering(
+      [{ more: true }],
+      [{ more: true }],
+      [{ more: false }],
+      [{ id: '5', ordered: true, skipped: '2' }]
+    )
+    const since = new Date(5)
+    const joined = await tables.join('g', 'p', null, true, { kind: 'since', since })
+    assert.deepEqual(joined, { id: 5, ordered: true, skipped: 2 })
+    assert.deepEqual(asked.slice(3), [['g', 'p', null, 'true', 'since', since.toISOString(), null]])
+  })
+
+  it('count what waits for all groups of a name, and know no lag of a name without groups', async () => {
+    const figures = JSON.stringify([
+      { id: 1, paused: false, lag: 3 },
+      { id: 2, paused: true, lag: 4 }
+    ])
+    const { tables, asked } = answering([{ id: '1' }, { id: '2' }], [{ figures }])
+    assert.equal(await tables.lag('g'), 7)
+    assert.deepEqual(asked, [['g'], ['[1,2]']])
+    assert.equal(await answering([]).tables.lag('g'), undefined)
+    assert.deepEqual(await answering([{ figures: null }]).tables.figures([]), [])
+  })
+
+  it('say whether there was what an operator has named', async () => {
+    for (const [count, found] of [
+      ['1', true],
+      ['0', false]
+    ] as const) {
+      const rows = [{ count }]
+      assert.equal(await answering(rows).tables.pause('g', true), found)
+      assert.equal(await answering(rows).tables.redrive('g', '1'), found)
+      const some = found ? [{}] : []
+      assert.equal(await answering(some).tables.discard('g', '1'), found)
+      assert.equal(await answering(some).tables.cancel('p', 'a'), found)
+      assert.equal(await answering(some).tables.fire('p', 'a'), found)
+    }
+  })
+
+  it('say whether there may be more to delete', async () => {
+    for (const more of [true, false]) {
+      const { tables, asked } = answering([{ more }])
+      assert.equal(await tables.prune(9_000, 1_000), more)
+      assert.deepEqual(asked, [['9000', '1000']])
+    }
+  })
+
+  it('list the events of the future from the soonest on, and then behind the last of a page', async () => {
+    const { tables, asked } = answering()
+    await tables.waiting(undefined, undefined, 10)
+    await tables.waiting('p', { due: '50', pattern: 'p', id: 'a' }, 10)
+    assert.deepEqual(asked, [
+      [null, '-1', '', '', '10'],
+      ['p', '50', 'p', 'a', '10']
+    ])
+  })
+})
