@@ -299,6 +299,30 @@ describe('events that are published to Kafka', () => {
     assert.deepEqual(broker.partitions.flatMap(({ log }) => log).sort(), ['k 0', 'k 1', 'k 2'])
   })
 
+  it('are sent to a topic that was created again without those for which nobody waits any more', async () => {
+    const broker = new FakeBroker(['lost'])
+    const publisher = publisherTo(broker)
+    const given = new AbortController()
+    const [first, second, third] = [undefined, given.signal, undefined].map((signal, n) =>
+      publisher.publish({ ...eventOf(n, 'k', 10), signal })
+    )
+    const givenUp = assert.rejects(second as Promise<unknown>, { name: 'CanceledError' })
+    while (broker.isConnected) await turn()
+    // All three were stored in the topic that is gone.
+    broker.topicId = 'another'
+    for (const { log, batches } of broker.partitions) {
+      log.length = 0
+      batches.clear()
+    }
+    given.abort()
+    await Promise.all([first, third, givenUp])
+    publisher.close(new Error('over'))
+    assert.deepEqual(
+      broker.partitions.flatMap(({ log }) => log),
+      ['k 0', 'k 2']
+    )
+  })
+
   it('are stored in smaller batches if they are too large only together', async () => {
     const broker = new FakeBroker([])
     broker.mostRecords = 3

@@ -160,6 +160,29 @@ describe('a durable handler over NATS', () => {
       )
   })
 
+  it('retries a redriven event however old it is, because the stream of redriven events keeps all', async () => {
+    const storage = { maxAge: HOUR, duplicateWindow: 1_000 }
+    let isRedriven = false
+    await over.serve(
+      'p',
+      (message) => {
+        note(message)
+        throw isRedriven ? new RetryLater(2 * HOUR) : new Error('broken')
+      },
+      { storage, retry: { attempts: 1 } }
+    )
+    await over.publish('p', [1])
+    await over.until(() => letters().length === 1)
+    isRedriven = true
+    const client = await over.open()
+    for await (const { position } of client.deadLetters('g').list())
+      await client.deadLetters('g').redrive(position)
+    await over.until(() => seen.length === 2)
+    await over.settle()
+    assert.deepEqual(letters(), [])
+    assert.ok(over.server.streams.told.includes(`1 -NAK {"delay":${2 * HOUR * 1e6}}`))
+  })
+
   it('keeps the order of each key, also while one is retried, and lets others go on', async () => {
     const retry = { attempts: 3, minDelay: PAUSE, factor: 1, maxDelay: PAUSE }
     let fails = true
