@@ -23,8 +23,8 @@ describe('dead letters in PostgreSQL', () => {
         asked.push(given)
         return [{ ...row, ...times, place: '7' }]
       },
-      redrive: async (...given: unknown[]) => asked.push(given) > 0,
-      discard: async (...given: unknown[]) => asked.push(given) > 0
+      redrive: async (...given: unknown[]) => asked.push(['redrive', ...given]) > 0,
+      discard: async (...given: unknown[]) => asked.push(['discard', ...given]) > 0
     }
     const letters = new PostgresDeadLetters('g', async () => tables as unknown as Tables)
     assert.equal((await letters.get('7'))?.attempts, 3)
@@ -34,8 +34,8 @@ describe('dead letters in PostgreSQL', () => {
     assert.deepEqual(asked, [
       ['g', '7', 1],
       ['g', '6', 1],
-      ['g', '7'],
-      ['g', '7']
+      ['redrive', 'g', '7'],
+      ['discard', 'g', '7']
     ])
   })
 })
