@@ -2,73 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NotStoredError, type Published, TimeoutError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
-import type { OutgoingEvent, Store } from './outgoing-event.ts'
+import { event, publishing, SlowStore, serve, turn } from '../testing/slow-store.ts'
+import type { OutgoingEvent } from './outgoing-event.ts'
 import { Publisher } from './publisher.ts'
 
-/** An engine that stores events and answers when the test says so. */
-class Server implements Store<OutgoingEvent> {
-  isConnected = true
-  readonly maxPayload = 1024 * 1024
-  /** `sent`: events on their way to the engine. `answers`: answers on their way back. */
-  sent: { readonly number: number; readonly id: string; readonly address: string }[] = []
-  answers: (() => void)[] = []
-  readonly stored: string[] = []
-  publisher: Publisher<OutgoingEvent> | undefined
-
-  append({ id, address }: OutgoingEvent, number: number): void {
-    if (this.isConnected) this.sent.push({ number, id, address })
-  }
-
-  store(count: number, refusal?: NotStoredError): void {
-    for (const { number, id } of this.sent.splice(0, count)) {
-      const known = this.stored.indexOf(id)
-      if (known === -1 && refusal === undefined) this.stored.push(id)
-      const position = String(known === -1 ? this.stored.length : known + 1)
-      this.answers.push(() => {
-        if (refusal === undefined) this.publisher?.stored(number, position, known !== -1)
-        else this.publisher?.refused(number, refusal, refusal.retryable)
-      })
-    }
-  }
-
-  answer(count: number): void {
-    for (const answer of this.answers.splice(0, count)) answer()
-  }
-
-  /** Cuts the connection: all events and answers in transit are lost. */
-  lose(): void {
-    this.isConnected = false
-    this.sent = []
-    this.answers = []
-  }
-}
-
-function event(id: string, options: Partial<OutgoingEvent> = {}): OutgoingEvent {
-  const common = { pattern: 'p', address: 'p', isOwnId: false, timeout: 0, signal: undefined }
-  return { ...common, size: 10, id, ...options }
-}
-
-function setting(ensure: () => Promise<void> = async () => {}) {
-  const server = new Server()
-  const publisher = new Publisher({ title: 'NATS', ensure, duplicateWindow: 120_000 })
-  server.publisher = publisher
-  publisher.attach(server)
-  return { server, publisher }
-}
-
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-
 const FOUR = ['a', 'b', 'c', 'd']
-
-/** Stores and answers whatever is sent, until all events are published. */
-async function serve(server: Server, published: readonly Promise<Published>[]): Promise<void> {
-  const serving = setInterval(() => {
-    server.store(10)
-    server.answer(10)
-  }, 5)
-  await Promise.all(published)
-  clearInterval(serving)
-}
 
 const STEPS = fc.array(
   fc.oneof(
@@ -81,7 +19,7 @@ const STEPS = fc.array(
 
 describe('a publisher', () => {
   it('is not sent again when the engine has stored it together with one that was', async () => {
-    const { server, publisher } = setting()
+    const { server, publisher } = publishing()
     const published = FOUR.map((id) => publisher.publish(event(id)))
     await turn()
     server.lose()
@@ -101,7 +39,7 @@ describe('a publisher', () => {
   })
 
   it('fails the events for an address to which it may not publish, sent or not, and goes on with the others', async () => {
-    const { server, publisher } = setting()
+    const { server, publisher } = publishing()
     const denied = new Error('denied')
     const failed = Array.from({ length: 600 }, (_, n) =>
       publisher.publish(event(`d${n}`, { address: 'denied' }))
@@ -118,7 +56,7 @@ describe('a publisher', () => {
   })
 
   it('goes on when events are too old to be sent again', async () => {
-    const server = new Server()
+    const server = new SlowStore()
     const publisher = new Publisher<OutgoingEvent>({ title: 'NATS', duplicateWindow: 1 })
     server.publisher = publisher
     publisher.attach(server)
@@ -136,7 +74,7 @@ describe('a publisher', () => {
   })
 
   it('sends others while the engine holds some, and sends those again after a loss', async () => {
-    const server = new Server()
+    const server = new SlowStore()
     const holding = 'somebody holds it'
     const publisher = new Publisher<OutgoingEvent>({ title: 'NATS', duplicateWindow: 120_000, holding })
     server.publisher = publisher
@@ -168,7 +106,7 @@ describe('a publisher', () => {
   })
 
   it('goes on with other addresses while one is refused, and with that one in order when it is taken', async () => {
-    const { server, publisher } = setting()
+    const { server, publisher } = publishing()
     const at = (address: string) => (id: string) => publisher.publish(event(id, { address }))
     const [full, free] = [at('full'), at('free')]
     const early = [full('1'), full('2'), free('a')]
@@ -196,7 +134,7 @@ describe('a publisher', () => {
 
   it('goes on with other addresses while it is not known whether one is stored', async () => {
     const { promise: known, resolve } = Promise.withResolvers<void>()
-    const server = new Server()
+    const server = new SlowStore()
     const publisher = new Publisher<OutgoingEvent>({
       title: 'NATS',
       ensure: async (address) => (address === 'slow' ? known : undefined),
@@ -212,7 +150,7 @@ describe('a publisher', () => {
   })
 
   it('says that its server is there, and silent, when nobody confirms an event', async () => {
-    const { server, publisher } = setting()
+    const { server, publisher } = publishing()
     const silent = publisher.publish(event('a', { timeout: 20 }))
     // The rejection is awaited from now on, because a turn of the event loop may take longer than the event's timeout.
     const refused = assert.rejects(silent, (error: Error) => {
@@ -231,7 +169,7 @@ describe('a publisher', () => {
   it('has each event stored once and in order, whatever connections take with them', async () => {
     await fc.assert(
       fc.asyncProperty(STEPS, async (steps) => {
-        const { server, publisher } = setting()
+        const { server, publisher } = publishing()
         const results: Promise<Published>[] = []
         const restore = () => {
           if (server.isConnected) return
@@ -271,7 +209,7 @@ describe('a publisher', () => {
   })
 
   it('keeps the order where an engine that has just started refuses some events', async () => {
-    const { server, publisher } = setting()
+    const { server, publisher } = publishing()
     const published = FOUR.map((id) => publisher.publish(event(id)))
     await turn()
     server.lose()
@@ -285,7 +223,7 @@ describe('a publisher', () => {
   })
 
   it('keeps the order of events that have waited for an engine that then refuses some', async () => {
-    const { server, publisher } = setting()
+    const { server, publisher } = publishing()
     server.lose()
     const published = FOUR.map((id) => publisher.publish(event(id)))
     server.isConnected = true
@@ -298,7 +236,7 @@ describe('a publisher', () => {
   })
 
   it('sends the rest when the first event is given up for which they wait', async () => {
-    const { server, publisher } = setting()
+    const { server, publisher } = publishing()
     const given = publisher.publish(event('a', { timeout: 20 }))
     const published = publisher.publish(event('b'))
     await turn()
@@ -314,7 +252,7 @@ describe('a publisher', () => {
   })
 
   it('says that an event is a duplicate only where another may have published it', async () => {
-    const { server, publisher } = setting()
+    const { server, publisher } = publishing()
     const own = publisher.publish(event('own', { isOwnId: true }))
     const given = publisher.publish(event('given'))
     await turn()
@@ -332,7 +270,7 @@ describe('a publisher', () => {
   })
 
   it('ends what its owner gives up, what is refused for good, and all that is left when it is closed', async () => {
-    const { server, publisher } = setting()
+    const { server, publisher } = publishing()
     const aborter = new AbortController()
     const given = publisher.publish(event('a', { signal: aborter.signal }))
     const refused = publisher.publish(event('b'))
@@ -354,7 +292,7 @@ describe('a publisher', () => {
 
   it('waits for a stream before the first event of a subject, and fails what has none', async () => {
     const failure = new NotStoredError('no', false)
-    const { publisher, server } = setting(() => Promise.reject(failure))
+    const { publisher, server } = publishing(() => Promise.reject(failure))
     await assert.rejects(publisher.publish(event('a')), failure)
     assert.deepEqual(server.sent, [])
     publisher.close(new Error('over'))
@@ -362,7 +300,7 @@ describe('a publisher', () => {
 
   it('settles all events that have waited, also those behind one that is too large', async () => {
     for (let large = 0; large < 40; large++) {
-      const { publisher, server } = setting()
+      const { publisher, server } = publishing()
       const published = Array.from({ length: 40 }, (_, n) =>
         publisher.publish(event(String(n), n === large ? { size: 2 * 1024 * 1024 } : {}))
       )
@@ -381,7 +319,7 @@ describe('a publisher', () => {
   })
 
   it('lets no more wait than it may, and frees what has ended', async () => {
-    const { publisher, server } = setting()
+    const { publisher, server } = publishing()
     server.lose()
     const many = Array.from({ length: 65_536 }, (_, n) => publisher.publish(event(String(n))))
     const settled = Promise.allSettled(many)
