@@ -1,6 +1,13 @@
 /** Which events of a batch are tried, and which are left behind unanswered. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import {
+  ConnectionError,
+  EventRefusedError,
+  NotStoredError,
+  OptionError,
+  PayloadTooLargeError
+} from '@elysia-microservices/transport/kit'
 import { Engine } from '../testing/engine.ts'
 import { until } from '../testing/until.ts'
 import { publishAll } from './chains.ts'
@@ -75,5 +82,91 @@ describe('a batch of events', () => {
     await until(() => engine.stored.length === 1)
     answer()
     assert.deepEqual((await outcome).unanswered, [])
+  })
+
+  it('sends what was written, and tells what the broker had already', async () => {
+    const given: unknown[] = []
+    const client = {
+      publish: async (...all: unknown[]) => {
+        given.push(all)
+        return { id: 'a', position: '1', duplicate: true }
+      }
+    }
+    const row = { position: '3', id: 'a', pattern: 'p', attempts: '0' }
+    const rows = [
+      { ...row, key: 'k', headers: '{"x":"1"}', data: '{"n":1}' },
+      { ...row, key: null, headers: null, data: null }
+    ]
+    const over = new Promise<void>(() => {})
+    const { published, duplicates } = await publishAll(rows, client, {
+      timeout: 5_000,
+      mayGoOn: () => true,
+      over,
+      few: 0
+    })
+    assert.deepEqual([published, duplicates], [['3', '3'], 2])
+    assert.deepEqual(given, [
+      ['p', { n: 1 }, { id: 'a', timeout: 5_000, key: 'k', headers: { x: '1' } }],
+      ['p', undefined, { id: 'a', timeout: 5_000 }]
+    ])
+  })
+})
+
+describe('an event that cannot be published', () => {
+  /** Publishes events of one key, of which the first one fails. */
+  async function failing(error: unknown, attempts = 0) {
+    const engine = new Engine()
+    engine.fail = ({ data }) => (data === 'first' ? Promise.reject(error) : undefined)
+    const rows = ['first', 'second'].map((data, index) => ({
+      ...{ position: String(index), id: data, pattern: 'a', key: 'k', headers: null },
+      data: JSON.stringify(data),
+      attempts: String(attempts)
+    }))
+    const over = new Promise<void>(() => {})
+    const outcome = await publishAll(rows, engine, { timeout: 2 ** 30, mayGoOn: () => true, over, few: 0 })
+    const [failure] = outcome.failures
+    return { failure, stored: engine.of('a') }
+  }
+
+  for (const [what, error] of [
+    ['that the broker refuses for ever', new EventRefusedError('no')],
+    ['that is too large', new PayloadTooLargeError('the largest event', 1, 2, 'bytes')],
+    ['whose data cannot be sent', new OptionError('data', 'no')],
+    ['whose key cannot be sent', new OptionError('options.key', 'no')]
+  ] as const)
+    it(`because of what it is is put aside, and later ones of its key go on: one ${what}`, async () => {
+      const { failure, stored } = await failing(error)
+      assert.deepEqual([failure?.pause, stored], [null, ['second']])
+    })
+
+  for (const [what, error] of [
+    ['the broker is lost', new ConnectionError('gone', true)],
+    ['the broker is full', new NotStoredError('full', false)],
+    ['the client does not fit the broker', new OptionError('options.durable.stream', 'no')],
+    ['of what nobody knows', 'a text']
+  ] as const)
+    it(`because ${what} is tried again, and later ones of its key wait`, async () => {
+      const { failure, stored } = await failing(error)
+      assert.ok(typeof failure?.pause === 'number' && failure.pause >= 0 && failure.pause <= 100)
+      assert.deepEqual(stored, [])
+    })
+
+  it('is tried again within ten seconds, however often it has failed', async () => {
+    for (let tries = 0; tries < 20; tries++) {
+      const { failure } = await failing(new ConnectionError('gone', true), 1_000)
+      assert.ok(Number(failure?.pause) <= 10_000)
+    }
+  })
+
+  it('says why in words that PostgreSQL can store, whatever was thrown', async () => {
+    const trap = new Proxy(new Error('trap'), {
+      get() {
+        throw new Error('read')
+      }
+    })
+    for (const error of [new Error('a\0b'), trap, null, Symbol('none')]) {
+      const { failure } = await failing(error)
+      assert.ok(failure !== undefined && !failure.reason.includes('\0'))
+    }
   })
 })

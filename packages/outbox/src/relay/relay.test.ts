@@ -1,0 +1,179 @@
+/** The rounds of a relay, over a pool that answers as the test says. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { Engine, Lines } from '../testing/engine.ts'
+import { type Asked, FakePool } from '../testing/fake-pool.ts'
+import { until } from '../testing/until.ts'
+import { outboxRelay } from './relay.ts'
+import { FAILED, FETCH, LEAD, LEFT, PUBLISHED, SLEEP } from './statements.ts'
+
+/** A relay over an outbox with these events. */
+class Scene {
+  readonly engine = new Engine()
+  readonly lines = new Lines()
+  leads = true
+  isAsleep = false
+  /** Events that wait, by position. */
+  readonly waiting: string[] = []
+  readonly published: string[] = []
+  readonly failed: { readonly position: string; readonly pause: number | null }[] = []
+  readonly left: string[] = []
+  /** Fails the next statement with some text. */
+  breaks: string | undefined
+  readonly pool = new FakePool((asked) => this.#answer(asked))
+  readonly relay = outboxRelay({
+    sql: this.pool.sql,
+    client: this.engine,
+    logger: this.lines,
+    pollInterval: 5,
+    publishTimeout: 60_000
+  })
+
+  #answer({ text, values }: Asked): readonly Readonly<Record<string, unknown>>[] | undefined {
+    if (text === this.breaks) {
+      this.breaks = undefined
+      throw new Error('the database is away')
+    }
+    if (text === LEAD) return [{ leads: this.leads, asleep: this.isAsleep }]
+    if (text === FETCH) return this.#rows()
+    if (text === SLEEP) this.isAsleep = values[0] === 'true'
+    if (text === PUBLISHED) this.published.push(...this.#take(String(values[0]).slice(1, -1).split(',')))
+    if (text === FAILED) {
+      const failures = JSON.parse(String(values[0])) as Scene['failed']
+      this.failed.push(...failures)
+      this.#take(failures.filter(({ pause }) => pause === null).map(({ position }) => position))
+    }
+    if (text === LEFT) {
+      const left = (JSON.parse(String(values[0])) as Scene['failed']).map(({ position }) => position)
+      this.left.push(...left)
+      this.#take(left)
+    }
+    return undefined
+  }
+
+  #rows() {
+    return this.waiting.map((position) => ({
+      ...{ position, id: position, pattern: 'a', key: null, headers: null },
+      data: position,
+      attempts: '0'
+    }))
+  }
+
+  #take(positions: readonly string[]): readonly string[] {
+    const kept = this.waiting.filter((position) => !positions.includes(position))
+    this.waiting.splice(0, Infinity, ...kept)
+    return positions
+  }
+
+  /** How often a statement was asked. */
+  count(text: string): number {
+    return this.pool.asked.filter((one) => one.text === text).length
+  }
+}
+
+describe('a relay', () => {
+  it('publishes what waits, records it once, and falls asleep', async () => {
+    const { relay, waiting, published, engine, ...scene } = new Scene()
+    waiting.push('1', '2')
+    await relay.start()
+    await until(() => published.length === 2)
+    await until(() => scene.pool.asked.some(({ text, values }) => text === SLEEP && values[0] === 'true'))
+    await relay.stop()
+    assert.deepEqual([published, engine.of('a')], [['1', '2'], [1, 2]])
+  })
+
+  it('wakes when it is told of events, and says that it is awake', async () => {
+    const scene = new Scene()
+    await scene.relay.start()
+    await until(() => scene.isAsleep)
+    scene.waiting.push('1')
+    scene.pool.notify()
+    await until(() => scene.published.length === 1 && !scene.isAsleep)
+    await scene.relay.stop()
+  })
+
+  it('publishes nothing while another one leads, and goes on when it does not any more', async () => {
+    const scene = new Scene()
+    scene.leads = false
+    scene.waiting.push('1')
+    await scene.relay.start()
+    await until(() => scene.count(LEAD) > 3)
+    assert.deepEqual([scene.engine.stored.length, scene.count(FETCH)], [0, 0])
+    scene.leads = true
+    await until(() => scene.published.length === 1)
+    await scene.relay.stop()
+  })
+
+  it('records why an event fails, tries it again, and sends few at a time until one is stored', async () => {
+    const scene = new Scene()
+    for (let n = 1; n <= 40; n++) scene.waiting.push(String(n))
+    let isDown = true
+    scene.engine.fail = () => (isDown ? Promise.reject(new ConnectionError('down', true)) : undefined)
+    await scene.relay.start()
+    await until(() => scene.failed.length > 0)
+    await until(() => scene.count(FETCH) > 1)
+    const [, second] = scene.pool.valuesOf('with events')
+    assert.deepEqual(second?.[0], '16')
+    isDown = false
+    await until(() => scene.published.length === 40)
+    await scene.relay.stop()
+    assert.ok(scene.failed.every(({ pause }) => pause !== null))
+    assert.match(scene.lines.warnings.join(), /cannot be published, trying again: ConnectionError: down/)
+  })
+
+  it('keeps what it could not record, until the database is back', async () => {
+    const scene = new Scene()
+    scene.waiting.push('1')
+    let answer = () => {}
+    scene.engine.fail = () =>
+      new Promise((resolve) => {
+        answer = () => resolve({ duplicate: false })
+      })
+    await scene.relay.start()
+    // The round does not wait for one event that the broker does not answer.
+    await until(() => scene.left.length === 1)
+    scene.breaks = PUBLISHED
+    answer()
+    await until(() => scene.published.length === 1)
+    assert.equal(scene.breaks, undefined)
+    await scene.relay.stop()
+    assert.deepEqual(scene.published, ['1'])
+    assert.match(scene.lines.warnings.join(), /The outbox cannot be read; trying again/)
+  })
+
+  it('waits at its stop for what is under way, and records it', async () => {
+    const scene = new Scene()
+    scene.waiting.push('1')
+    let answer = () => {}
+    scene.engine.fail = () =>
+      new Promise((resolve) => {
+        answer = () => resolve({ duplicate: true })
+      })
+    await scene.relay.start()
+    await until(() => scene.left.length === 1)
+    let isOver = false
+    const stopped = scene.relay.stop().then(() => {
+      isOver = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.equal(isOver, false)
+    answer()
+    await stopped
+    assert.deepEqual(scene.published, ['1'])
+    await assert.rejects(scene.relay.start(), /was started already/)
+  })
+
+  it('says which tables are missing, and refuses a pool of one connection', async () => {
+    const missing = new FakePool(() => {
+      throw Object.assign(new Error('no'), { code: '42P01' })
+    })
+    const client = new Engine()
+    await assert.rejects(
+      outboxRelay({ sql: missing.sql, client, schema: 'shop' }).start(),
+      /create its tables: await migrate\(sql, { schema: 'shop' }\)/
+    )
+    const single = Object.assign(missing.sql, { options: { max: 1 } })
+    assert.throws(() => outboxRelay({ sql: single, client }), /needs two connections/)
+  })
+})

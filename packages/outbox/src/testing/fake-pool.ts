@@ -1,0 +1,55 @@
+/** A pool of `pg` that answers statements as a test says, so that nothing needs a server. */
+import type { DatabaseSql, TransactionSql } from '../database/adapter.ts'
+import type { Row } from '../database/database.ts'
+
+/** A statement as the pool was asked for it. */
+export interface Asked {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** Returns the rows of the answer, or throws; `undefined`: there are none. */
+export type Answer = (asked: Asked) => readonly Row[] | undefined | Promise<readonly Row[] | undefined>
+
+export class FakePool {
+  readonly asked: Asked[] = []
+  answer: Answer
+  /** Tells each connection that listens of a notification. */
+  notify = () => {}
+
+  constructor(answer: Answer = () => undefined) {
+    this.answer = answer
+  }
+
+  readonly #query = async (text: string, values: readonly unknown[] = []) => {
+    const asked = { text, values }
+    this.asked.push(asked)
+    return { rows: [...((await this.answer(asked)) ?? [])] }
+  }
+
+  /** The pool. */
+  get sql(): DatabaseSql {
+    const query = this.#query
+    const connect = (connected: (error: undefined, client: object) => void) => {
+      const listeners: (() => void)[] = []
+      this.notify = () => {
+        for (const listener of listeners) listener()
+      }
+      const on = (name: string, listener: () => void) => {
+        if (name === 'notification') listeners.push(listener)
+      }
+      connected(undefined, { query, on, removeListener() {}, release() {} })
+    }
+    return { totalCount: 0, query, connect } as unknown as DatabaseSql
+  }
+
+  /** A client that has begun a transaction. */
+  get transaction(): TransactionSql {
+    return { query: this.#query } as unknown as TransactionSql
+  }
+
+  /** The values of the statements with some text, one list for each statement. */
+  valuesOf(text: string): (readonly unknown[])[] {
+    return this.asked.filter((one) => one.text.includes(text)).map(({ values }) => values)
+  }
+}
