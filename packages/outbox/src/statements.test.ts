@@ -10,7 +10,7 @@ const client = { publish: async () => ({ id: 'a', position: '1', duplicate: fals
 
 describe('an outbox', () => {
   it('stores an event once, under its id, in the transaction', async () => {
-    const pool = new FakePool(() => [{ position: pool.asked.length === 1 ? '7' : null }])
+    const pool: FakePool = new FakePool(() => [{ position: pool.asked.length === 1 ? '7' : null }])
     const one = outbox(pool.transaction, { schema: 'shop' })
     const given = { id: 'a', key: 'k', headers: { x: '1' } }
     assert.deepEqual(await one.publish('p', { n: 1 }, given), { id: 'a', duplicate: false })
@@ -84,7 +84,7 @@ describe('an inbox', () => {
   })
 
   it('prunes until there is nothing more, and only its own ids', async () => {
-    const pool = new FakePool(() => Array(pool.asked.length < 3 ? 5_000 : 7).fill({}))
+    const pool: FakePool = new FakePool(() => Array(pool.asked.length < 3 ? 5_000 : 7).fill({}))
     assert.equal(await inbox(pool.sql, 'billing').prune({ olderThan: 9 }), 10_007)
     assert.deepEqual(pool.valuesOf('delete'), Array(3).fill(['9', '5000', 'billing']))
     await assert.rejects(inbox(pool.sql, 'billing').prune({ olderThan: -1 }), { name: 'OptionError' })

@@ -5,8 +5,8 @@ import { ConnectionError } from '@elysia-microservices/transport/kit'
 import { Engine, Lines } from '../testing/engine.ts'
 import { type Asked, FakePool } from '../testing/fake-pool.ts'
 import { until } from '../testing/until.ts'
-import { outboxRelay } from './relay.ts'
-import { FAILED, FETCH, LEAD, LEFT, PUBLISHED, SLEEP } from './statements.ts'
+import { type OutboxRelay, outboxRelay } from './relay.ts'
+import { FAILED, FETCH, LEAD, LEFT, PUBLISHED, SLEEP, STATS } from './statements.ts'
 
 /** A relay over an outbox with these events. */
 class Scene {
@@ -22,13 +22,12 @@ class Scene {
   /** Fails the next statement with some text. */
   breaks: string | undefined
   readonly pool = new FakePool((asked) => this.#answer(asked))
-  readonly relay = outboxRelay({
-    sql: this.pool.sql,
-    client: this.engine,
-    logger: this.lines,
-    pollInterval: 5,
-    publishTimeout: 60_000
-  })
+  readonly relay: OutboxRelay
+
+  constructor(pollInterval = 5) {
+    const { pool, engine: client, lines: logger } = this
+    this.relay = outboxRelay({ sql: pool.sql, client, logger, pollInterval, publishTimeout: 60_000 })
+  }
 
   #answer({ text, values }: Asked): readonly Readonly<Record<string, unknown>>[] | undefined {
     if (text === this.breaks) {
@@ -37,6 +36,7 @@ class Scene {
     }
     if (text === LEAD) return [{ leads: this.leads, asleep: this.isAsleep }]
     if (text === FETCH) return this.#rows()
+    if (text === STATS) return [{ pending: String(this.waiting.length), oldest: null, failed: '0' }]
     if (text === SLEEP) this.isAsleep = values[0] === 'true'
     if (text === PUBLISHED) this.published.push(...this.#take(String(values[0]).slice(1, -1).split(',')))
     if (text === FAILED) {
@@ -62,7 +62,7 @@ class Scene {
 
   #take(positions: readonly string[]): readonly string[] {
     const kept = this.waiting.filter((position) => !positions.includes(position))
-    this.waiting.splice(0, Infinity, ...kept)
+    this.waiting.splice(0, this.waiting.length, ...kept)
     return positions
   }
 
@@ -84,7 +84,7 @@ describe('a relay', () => {
   })
 
   it('wakes when it is told of events, and says that it is awake', async () => {
-    const scene = new Scene()
+    const scene = new Scene(2 ** 30)
     await scene.relay.start()
     await until(() => scene.isAsleep)
     scene.waiting.push('1')
@@ -139,6 +139,7 @@ describe('a relay', () => {
     assert.equal(scene.breaks, undefined)
     await scene.relay.stop()
     assert.deepEqual(scene.published, ['1'])
+    assert.deepEqual((await scene.relay.stats()).published, 1)
     assert.match(scene.lines.warnings.join(), /The outbox cannot be read; trying again/)
   })
 

@@ -289,14 +289,15 @@ class Relay implements OutboxRelay {
 
   /** Records what became of events. */
   async #record(connection: Watched, { published, failures, duplicates }: Outcome): Promise<void> {
-    this.#published += published.length
-    this.#duplicates += duplicates
-    this.#retries += failures.length
     if (published.length > 0) await connection.query(this.#at(PUBLISHED), [`{${published.join()}}`])
     if (failures.length > 0) {
       const columns = failures.map(({ position, reason, pause }) => ({ position, reason, pause }))
       await connection.query(this.#at(FAILED), [JSON.stringify(columns)])
     }
+    // What could not be recorded is recorded again, and counts once.
+    this.#published += published.length
+    this.#duplicates += duplicates
+    this.#retries += failures.length
     for (const { id, pattern, reason, pause, cause } of failures) {
       const which = `Event ${shown(id)} of '${shown(pattern)}'`
       if (pause !== null)

@@ -14,8 +14,7 @@ export type Answer = (asked: Asked) => readonly Row[] | undefined | Promise<read
 export class FakePool {
   readonly asked: Asked[] = []
   answer: Answer
-  /** Tells each connection that listens of a notification. */
-  notify = () => {}
+  readonly #listeners = new Set<() => void>()
 
   constructor(answer: Answer = () => undefined) {
     this.answer = answer
@@ -30,17 +29,18 @@ export class FakePool {
   /** The pool. */
   get sql(): DatabaseSql {
     const query = this.#query
-    const connect = (connected: (error: undefined, client: object) => void) => {
-      const listeners: (() => void)[] = []
-      this.notify = () => {
-        for (const listener of listeners) listener()
-      }
-      const on = (name: string, listener: () => void) => {
-        if (name === 'notification') listeners.push(listener)
-      }
-      connected(undefined, { query, on, removeListener() {}, release() {} })
+    const on = (name: string, listener: () => void) => {
+      if (name === 'notification') this.#listeners.add(listener)
     }
+    const removeListener = (_: string, listener: () => void) => void this.#listeners.delete(listener)
+    const client = { query, on, removeListener, release() {} }
+    const connect = (connected: (error: undefined, given: object) => void) => connected(undefined, client)
     return { totalCount: 0, query, connect } as unknown as DatabaseSql
+  }
+
+  /** Tells each connection that listens of a notification. */
+  notify(): void {
+    for (const listener of this.#listeners) listener()
   }
 
   /** A client that has begun a transaction. */
