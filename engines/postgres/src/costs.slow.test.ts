@@ -4,11 +4,14 @@ import { after, afterEach, before, describe, it } from 'node:test'
 import { databaseOf } from '@elysia-microservices/outbox/database'
 import { PostgresServer } from '@elysia-microservices/outbox/testing'
 import pg from 'pg'
-import { Tables } from './connection/tables.ts'
+import { NOTHING, Tables } from './connection/tables.ts'
+import type { Looks, TakenRow } from './connection/turn.ts'
 import { migrateEvents } from './index.ts'
 
 /** Events in the log, far more than one batch. */
 const EVENTS = 4_000
+/** Events of one round. */
+const SOME = 50
 
 let server: PostgresServer
 before(async () => {
@@ -165,7 +168,7 @@ describe('a transaction that somebody holds open', () => {
       await publish()
       await pool.query('begin')
       const { rows } = await pool.query(
-        `explain (analyze, buffers, format json) select elysia_microservices.turn('one', 60000, '${JSON.stringify(known.map(done))}', '${JSON.stringify(known)}', '${JSON.stringify(wanted)}', false, 0)`
+        `explain (analyze, buffers, format json) select elysia_microservices.turn('one', 60000, '${JSON.stringify(known.map(done))}', '${JSON.stringify(known)}', '${JSON.stringify(wanted)}', false, 0, '[${id}]')`
       )
       await pool.query('rollback')
       const [{ Plan: plan }] = rows[0]['QUERY PLAN']
@@ -183,13 +186,132 @@ describe('a transaction that somebody holds open', () => {
   })
 })
 
+describe('what is due and done while somebody holds a transaction open', () => {
+  /** A database with a group, and a transaction that reads old versions. */
+  async function held() {
+    const url = await server.database()
+    pool = new pg.Pool({ connectionString: url, max: 1 })
+    pool.on('error', () => {})
+    await migrateEvents(pool)
+    const tables = new Tables(databaseOf(pool), 'elysia_microservices')
+    const { id } = await tables.join('g', 'p', null, false, { kind: 'all' })
+    const open = new pg.Client(url)
+    open.on('error', () => {})
+    await open.connect()
+    await open.query('begin isolation level repeatable read; create table mine ()')
+    return { tables, id, end: () => open.end() }
+  }
+
+  /** The pages that a statement reads. */
+  async function pagesOf(statement: string): Promise<number> {
+    await pool.query('begin')
+    const { rows } = await pool.query(`explain (analyze, buffers, format json) ${statement}`)
+    await pool.query('rollback')
+    const [{ Plan: plan }] = rows[0]['QUERY PLAN']
+    return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+  }
+
+  it('makes no turn dearer: neither events that have failed, nor those of the future', async () => {
+    const { tables, id, end } = await held()
+    const wanted = [{ id, most: SOME, back: SOME }]
+    let known: string[] = []
+    const event = { pattern: 'p', key: undefined, headers: undefined, body: '{}' }
+    let published = 0
+    /** Takes all events of a round. */
+    const take = async (looks: Looks) => {
+      const all: TakenRow[] = []
+      while (all.length < SOME) {
+        const { taken } = await tables.turn('one', 60_000, [], known, wanted, false, 0, looks)
+        known = [...new Set([...known, ...taken.map(({ batch }) => batch)])]
+        all.push(...taken)
+      }
+      return all
+    }
+    const settle = async (back: readonly TakenRow[]) => {
+      const settled = known.map((batch) => ({
+        ...{ batch, left: [], dead: [], discarded: [], over: [] },
+        back: back
+          .filter((row) => row.batch === batch)
+          .map(({ position, letter, attempt }) => ({ position, letter, attempt, lock: null, delay: 0 }))
+      }))
+      await tables.turn('one', 60_000, settled, known, [], false)
+      known = []
+    }
+    /** Events of the future become due, and fail; then they are done. */
+    const round = async (looks: Looks) => {
+      const some = Array.from({ length: SOME }, () => ({ ...event, id: String(published++), delay: 1 }))
+      await tables.store(some, 120_000)
+      await settle(await take(looks))
+      await take(looks)
+      await settle([])
+    }
+    /** The pages that a turn without anything to do reads, and the bounds behind which it looks. */
+    const cost = async () => {
+      await pool.query('select pg_sleep(2.1)')
+      const { bounds } = await tables.turn('one', 60_000, [], [], wanted, false)
+      const looks = JSON.stringify(bounds)
+      const text = `select elysia_microservices.turn('one', 60000, '[]', '[]', '${JSON.stringify(wanted)}', true, 0, '${looks}')`
+      return { bounds: bounds ?? {}, pages: await pagesOf(text) }
+    }
+    const early = await cost()
+    for (let rounds = 0; rounds < 40; rounds++) await round(early.bounds)
+    const late = await cost()
+    await end()
+    assert.ok(late.pages <= early.pages * 1.5, `${early.pages} pages, and ${late.pages} later`)
+  })
+
+  it('makes no look for old events and ids dearer', async () => {
+    const { tables, end } = await held()
+    const fill = (first: number) =>
+      pool.query(
+        `with stored as (
+          insert into elysia_microservices.event (pattern, id, body, published)
+            select 'p', n, '{}', now() - interval '1 hour' from generate_series(${first}, ${first + 4_999}) as n
+            returning id, position, published
+        ) insert into elysia_microservices.recent (pattern, id, position, published)
+            select 'p', id, position, published from stored`
+      )
+    let behind = NOTHING
+    const prune = async () => {
+      for (let more = true; more; ) {
+        const pruned = await tables.prune(1_000, 1_000, behind)
+        behind = pruned
+        more = pruned.more
+      }
+    }
+    /** The pages that a look reads that finds nothing. */
+    const pages: number[] = []
+    for (const first of [0, 5_000, 10_000]) {
+      await fill(first)
+      await tables.turn('one', 60_000, [], [], [], false)
+      await prune()
+      const { deleted, forgotten } = behind
+      pages.push(
+        await pagesOf(`select elysia_microservices.prune_events(1000, 1000, ${deleted}, ${forgotten})`)
+      )
+    }
+    const { rows } = await pool.query(
+      'select (select count(*) from elysia_microservices.event) + (select count(*) from elysia_microservices.recent) as left'
+    )
+    await end()
+    assert.equal(Number(rows[0].left), 0)
+    const [early = 0, , late = 0] = pages
+    assert.ok(late <= early * 1.5, `${pages} pages`)
+  })
+})
+
 describe('looking for old ids', () => {
   it('goes on until all ids outside the window of duplicates are deleted', async () => {
     const { tables } = await filled(1)
     await pool.query(
       "insert into elysia_microservices.recent select 'p', n, n, now() - interval '1 hour' from generate_series(1, 1200) as n"
     )
-    const more = [1, 2, 3].map(() => tables.prune(0, 120_000))
-    assert.deepEqual(await Promise.all(more), [true, true, false])
+    const more: boolean[] = []
+    for (let behind = NOTHING; more.at(-1) !== false; ) {
+      const pruned = await tables.prune(0, 120_000, behind)
+      more.push(pruned.more)
+      behind = pruned
+    }
+    assert.deepEqual(more, [true, true, false])
   })
 })

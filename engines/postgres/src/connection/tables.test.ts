@@ -21,7 +21,7 @@ describe('the tables of events', () => {
       ...{ position: ['1', '2'], letter: ['0', '4'], attempt: [1, 3], published: [10, 20] },
       ...{ pattern: ['p', null], id: ['a', null], key: ['k', null], headers: [null, null], body: ['{}', null] }
     }
-    const turn = { lost: ['6'], next: 50, taken: [{ group: 1, batch: '7', ...lists }] }
+    const turn = { lost: ['6'], next: 50, bounds: null, taken: [{ group: 1, batch: '7', ...lists }] }
     const { tables, asked } = answering([{ turn: JSON.stringify(turn) }])
     const wanted = [{ id: 1, most: 2, back: 2 }]
     const { lost, next, taken } = await tables.turn('me', 1_000, [], ['7'], wanted, true, 500)
@@ -37,7 +37,8 @@ describe('the tables of events', () => {
         ...{ pattern: null, id: null, key: null, headers: null, body: null, vanished: true }
       }
     ])
-    assert.deepEqual(asked, [['me', '1000', '[]', '["7"]', JSON.stringify(wanted), 'true', '500']])
+    const told = ['me', '1000', '[]', '["7"]', JSON.stringify(wanted), 'true', '500']
+    assert.deepEqual(asked, [[...told, '[1]']])
   })
 
   it('read the log to its end before a new group begins there', async () => {
@@ -80,12 +81,15 @@ describe('the tables of events', () => {
     }
   })
 
-  it('say whether there may be more to delete', async () => {
-    for (const more of [true, false]) {
-      const { tables, asked } = answering([{ more }])
-      assert.equal(await tables.prune(9_000, 1_000), more)
-      assert.deepEqual(asked, [['9000', '1000']])
-    }
+  it('say whether there may be more to delete, and how far they have come', async () => {
+    const pruned = { more: true, deleted: '17', forgotten: 5 }
+    const { tables, asked } = answering([{ pruned: JSON.stringify(pruned) }], [{ pruned: '{}' }])
+    assert.deepEqual(await tables.prune(9_000, 1_000), pruned)
+    await tables.prune(9_000, 1_000, pruned)
+    assert.deepEqual(asked, [
+      ['9000', '1000', '0', '0'],
+      ['9000', '1000', '17', '5']
+    ])
   })
 
   it('list the events of the future from the soonest on, and then behind the last of a page', async () => {

@@ -4,12 +4,29 @@ import { type Database, inSchema, type Row } from '@elysia-microservices/outbox/
 import { BACKLOG } from '../tables/statements/backlog.ts'
 import { type NewEvent, type Stored, storeEvents } from './in-transaction.ts'
 import { toldAsLost } from './lost.ts'
-import { rowsOf, type Settling, type TakenBatch, type Turn, type Wanted } from './turn.ts'
+import { type Looks, rowsOf, type Settling, type TakenBatch, type Turn, type Wanted } from './turn.ts'
 
 export interface GroupFigures {
   readonly id: number
   readonly paused: boolean
   readonly lag: number
+}
+
+/** How far old events and ids are deleted. */
+export interface Deleted {
+  /** The position of the last event. */
+  readonly deleted: string
+  /** The time of the last id, in milliseconds since 1970. */
+  readonly forgotten: number
+}
+
+/** Nothing is known to be deleted. */
+export const NOTHING: Deleted = { deleted: '0', forgotten: 0 }
+
+/** What has become of an attempt to delete. */
+export interface Pruned extends Deleted {
+  /** There may be more to delete. */
+  readonly more: boolean
 }
 
 /** The tables of one schema. */
@@ -65,6 +82,7 @@ export class Tables {
   /**
    * @param known the batches of which the process knows
    * @param grace milliseconds for which this sign of life holds longer than `lease`
+   * @param looks where to look for what is due. Default: everywhere
    */
   async turn(
     owner: string,
@@ -73,17 +91,19 @@ export class Tables {
     known: readonly string[],
     wanted: readonly Wanted[],
     willSleep: boolean,
-    grace = 0
+    grace = 0,
+    looks: Looks = wanted.map(({ id }) => id)
   ): Promise<Turn> {
     const [row] = await this.query(
-      'select "elysia_microservices".turn($1::text, $2::text::integer, $3::text::json, $4::text::json, $5::text::json, $6::text::boolean, $7::text::integer)::text as turn',
+      'select "elysia_microservices".turn($1::text, $2::text::integer, $3::text::json, $4::text::json, $5::text::json, $6::text::boolean, $7::text::integer, $8::text::json)::text as turn',
       owner,
       String(lease),
       JSON.stringify(settled),
       JSON.stringify(known),
       JSON.stringify(wanted),
       String(willSleep),
-      String(grace)
+      String(grace),
+      JSON.stringify(looks)
     )
     const turn = JSON.parse(String(row?.['turn'])) as Omit<Turn, 'taken'> & { taken: TakenBatch[] }
     return { ...turn, taken: turn.taken.flatMap(rowsOf) }
@@ -118,14 +138,16 @@ export class Tables {
     await this.query('select "elysia_microservices".leave($1::text)', owner)
   }
 
-  /** @returns whether there may be more to delete */
-  async prune(maxAge: number, duplicateWindow: number): Promise<boolean> {
+  /** Deletes what is too old. @param behind what was deleted before */
+  async prune(maxAge: number, duplicateWindow: number, behind: Deleted = NOTHING): Promise<Pruned> {
     const [row] = await this.query(
-      'select "elysia_microservices".prune_events($1::text::bigint, $2::text::integer) as more',
+      'select "elysia_microservices".prune_events($1::text::bigint, $2::text::integer, $3::text::bigint, $4::text::bigint)::text as pruned',
       String(maxAge),
-      String(duplicateWindow)
+      String(duplicateWindow),
+      behind.deleted,
+      String(behind.forgotten)
     )
-    return row?.['more'] === true
+    return JSON.parse(String(row?.['pruned'])) as Pruned
   }
 
   /** Pauses or resumes all groups of a name. @returns whether there is one */
@@ -172,7 +194,7 @@ export class Tables {
           returning letter.grp, letter.position, place
       ), put as (
         insert into "elysia_microservices".pending (grp, position, letter, attempt, due, key)
-          select grp, position, place, 0, '-infinity', null from given returning 1
+          select grp, position, place, 0, clock_timestamp(), null from given returning 1
       ) select count(*)::text as count, "elysia_microservices".wake_handlers()::text from put`,
       group,
       place

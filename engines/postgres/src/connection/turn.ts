@@ -51,12 +51,20 @@ export interface Wanted {
   readonly claims?: true
 }
 
+/** Times below which nothing is due, as the database has given them. */
+export type Bounds = Readonly<Record<string, number>>
+
+/** Where a turn looks for what is due: behind bounds; or everywhere, to give the bounds of these groups. */
+export type Looks = Bounds | readonly number[]
+
 export interface Turn {
   /** Batches that other processes have by now. */
   readonly lost: readonly string[]
   readonly taken: readonly TakenRow[]
   /** Milliseconds until the next event is due; `null`: unknown, or none. */
   readonly next: number | null
+  /** `null`: the turn had bounds. */
+  readonly bounds: Bounds | null
 }
 
 /** The events of a group, one by one. */

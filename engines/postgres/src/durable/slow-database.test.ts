@@ -40,7 +40,8 @@ class SlowDatabase {
       taken: taken.map((position) =>
         takenRow({ batch: String(this.turns), position, id: position, key: `k${Number(position) % 7}` })
       ),
-      next: null
+      next: null,
+      bounds: null
     }
   }
 
@@ -97,7 +98,7 @@ describe('turns that take longer than their lease', () => {
     over.tables.turn = async (...[, , , , , , grace]) => {
       graces.push(grace)
       await new Promise<void>((resolve) => over.clock.after(takes, resolve))
-      return { lost: [], taken: [], next: null }
+      return { lost: [], taken: [], next: null, bounds: null }
     }
     over.turns.wake()
     while (graces.length < 7) await over.clock.advance(10_000)

@@ -417,6 +417,25 @@ describe('what turns look after', () => {
     assert.equal(over.tables.pruned, 4)
     await over.clock.advance(31_000)
     assert.equal(over.tables.pruned, 5)
+    // Behind those that were deleted before, because the others may be kept for an open transaction.
+    assert.deepEqual(
+      over.tables.prunedBehind.map(({ deleted }) => deleted),
+      ['0', '1', '2', '3', '4']
+    )
+  })
+
+  it('is old events from the beginning every ten minutes, and when the server may be another one', async () => {
+    const over = new OverTables({ pollInterval: 10_000 })
+    over.turns.add(new Hands())
+    await over.clock.advance(1_300_000)
+    const wholly = () => over.tables.prunedBehind.filter(({ deleted }) => deleted === '0').length
+    assert.deepEqual([wholly(), over.tables.pruned > 30], [3, true])
+    over.tables.answers.push(new Error('gone'))
+    over.turns.wake()
+    await over.settled()
+    over.turns.restored()
+    await over.clock.advance(40_000)
+    assert.equal(wholly(), 4)
   })
 })
 

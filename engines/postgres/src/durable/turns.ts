@@ -14,8 +14,10 @@ import {
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { Turn, Wanted } from '../connection/turn.ts'
 import type { CheckedOptions } from '../options/options.ts'
+import { DueLooks } from './due-looks.ts'
 import { type Batch, TakenEvent } from './event.ts'
 import { type Fate, lineOf, settlings } from './fates.ts'
+import { Pruning } from './pruning.ts'
 
 /** Milliseconds for which figures are read after they were asked for last, and between two readings. */
 const FIGURES_FOR = 120_000
@@ -24,8 +26,6 @@ const FIGURES_EVERY_AT_REST = 2_000
 /** Milliseconds between turns while a process falls asleep, and the number of these turns. */
 const LINGER = 20
 const LINGERS = 5
-/** Milliseconds between two looks for what is too old. */
-const PRUNED_EVERY = 30_000
 /** Milliseconds until listening is tried again. */
 const LISTEN_AGAIN = 1_000
 /** Milliseconds that a process takes for its last words. */
@@ -83,13 +83,15 @@ export class Turns {
   #endListening: Promise<(() => Promise<void>) | undefined> | undefined
   #figuresUntil = 0
   #figuresAt = 0
-  #prunedAt = 0
+  readonly #due = new DueLooks()
+  readonly #pruning: Pruning
   #isEnded = false
 
   constructor(options: CheckedOptions, logger: Logger, clock: Clock = monotonicClock) {
     this.#options = options
     this.#logger = logger
     this.#clock = clock
+    this.#pruning = new Pruning(options, clock)
   }
 
   /** Milliseconds from the begin of a turn: its sign of life may be left out if there was one shortly before. */
@@ -182,7 +184,9 @@ export class Turns {
       // Only a failure of this statement makes the next one write them again.
       fates.length = 0
       const leasedUntil = begun + this.#lease
-      this.#learn(this.#clock.now() - begun)
+      const took = this.#clock.now() - begun
+      this.#learn(took)
+      this.#due.told(turn.bounds, begun, took)
       for (const batch of this.#batches.values()) batch.leasedUntil = leasedUntil
       for (const resolve of written.splice(0)) resolve()
       this.#heard(turn, leasedUntil)
@@ -198,6 +202,8 @@ export class Turns {
       this.#deliver()
       for (const [event, fate] of fates) this.#remember(event, fate)
       this.#written.unshift(...written)
+      this.#due.forget()
+      this.#pruning.forget()
       this.#isRunning = false
       quietLog(this.#logger).warn(
         'postgres turn',
@@ -247,7 +253,8 @@ export class Turns {
       [...this.#batches.keys()],
       wanted,
       mayRest,
-      this.#grace
+      this.#grace,
+      this.#due.next(this.#takers.keys(), this.#clock.now())
     )
   }
 
@@ -329,15 +336,13 @@ export class Turns {
 
   async #lookAfter({ tables }: PostgresConnection): Promise<void> {
     const now = this.#clock.now()
-    const { maxAge, duplicateWindow } = this.#options
     const every = this.#empty > LINGERS ? FIGURES_EVERY_AT_REST : FIGURES_EVERY
     if (now < this.#figuresUntil && now - this.#figuresAt > every) {
       this.#figuresAt = now
       for (const { id, lag, paused } of await tables.figures([...this.#takers.keys()]))
         this.#takers.get(id)?.setFigures(lag, paused)
     }
-    if (now - this.#prunedAt > PRUNED_EVERY && !(await tables.prune(maxAge, duplicateWindow)))
-      this.#prunedAt = now
+    await this.#pruning.step(tables)
   }
 
   #rest(next: number | null): void {

@@ -2,8 +2,8 @@
 import type { Logger } from '@elysia-microservices/transport/kit'
 import { ManualClock } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
-import type { GroupFigures } from '../connection/tables.ts'
-import type { Settling, TakenRow, Turn, Wanted } from '../connection/turn.ts'
+import { type Deleted, type GroupFigures, NOTHING, type Pruned } from '../connection/tables.ts'
+import type { Looks, Settling, TakenRow, Turn, Wanted } from '../connection/turn.ts'
 import { Turns } from '../durable/turns.ts'
 import { type CheckedOptions, type PostgresOptions, postgresOptions } from '../options/options.ts'
 
@@ -15,6 +15,7 @@ export interface AskedTurn {
   readonly wanted: readonly Wanted[]
   readonly willSleep: boolean
   readonly grace: number
+  readonly looks: Looks
 }
 
 type Answer = Partial<Turn> | Error | Promise<Partial<Turn>>
@@ -31,7 +32,8 @@ export class FakeTables {
   lag: GroupFigures[] = []
   /** How many calls of `prune` find more. */
   toPrune = 0
-  pruned = 0
+  /** What was deleted before each call, as it was told. */
+  readonly prunedBehind: Deleted[] = []
   readonly left: string[] = []
   /** Why listening fails; `undefined`: it does not. */
   deafness: Error | undefined
@@ -56,12 +58,13 @@ export class FakeTables {
     known: readonly string[],
     wanted: readonly Wanted[],
     willSleep: boolean,
-    grace: number
+    grace: number,
+    looks: Looks
   ): Promise<Turn> {
-    this.turns.push({ owner, settled, known, wanted, willSleep, grace })
+    this.turns.push({ owner, settled, known, wanted, willSleep, grace, looks })
     const answer = await (this.answers.shift() ?? {})
     if (answer instanceof Error) throw answer
-    return { lost: [], taken: [], next: null, ...answer }
+    return { lost: [], taken: [], next: null, bounds: null, ...answer }
   }
 
   async join(...given: unknown[]): Promise<typeof this.joined> {
@@ -75,9 +78,13 @@ export class FakeTables {
     return this.lag
   }
 
-  async prune(): Promise<boolean> {
-    this.pruned++
-    return this.toPrune-- > 0
+  async prune(_maxAge: number, _window: number, behind: Deleted = NOTHING): Promise<Pruned> {
+    const forgotten = this.prunedBehind.push(behind)
+    return { more: this.toPrune-- > 0, deleted: String(forgotten), forgotten }
+  }
+
+  get pruned(): number {
+    return this.prunedBehind.length
   }
 
   async leave(owner: string): Promise<void> {

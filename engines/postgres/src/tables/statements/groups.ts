@@ -60,10 +60,13 @@ begin
 end
 $$;
 
-create function "elysia_microservices".has_more(group_id integer) returns boolean language plpgsql stable as $$
+-- Whether there may be events for a group. 'due_from': below it nothing is due.
+create function "elysia_microservices".has_more(group_id integer, due_from timestamptz) returns boolean
+language plpgsql stable as $$
 begin
   return (select not g.paused and (
-    exists (select from "elysia_microservices".pending as p where p.grp = g.id and p.due <= clock_timestamp())
+    exists (select from "elysia_microservices".pending as p
+      where p.grp = g.id and p.due >= due_from and p.due <= clock_timestamp())
     or exists (select from "elysia_microservices".queued as q where q.grp = g.id and q.position >= g.queued)
     or exists (select from "elysia_microservices".late as l where l.number > g.late)
     or case when g.matcher is null

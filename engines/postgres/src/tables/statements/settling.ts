@@ -35,7 +35,8 @@ begin
       where e.position = any (b.positions);
     insert into "elysia_microservices".pending (grp, position, letter, attempt, due, key)
       select b.grp, e.position, e.letter, e.attempt,
-        case when e.delay <= 0 then '-infinity' else clock_timestamp() + e.delay * interval '1 millisecond' end, e.lock
+        case when e.delay > 0 then clock_timestamp() + e.delay * interval '1 millisecond'
+          else "elysia_microservices".due_now(b.grp) end, e.lock
       from json_to_recordset(one -> 'back') as e (position bigint, letter bigint, attempt integer,
         delay double precision, lock text)
       where e.position = any (b.positions)
@@ -93,6 +94,13 @@ begin
 end
 $$;
 
+-- The time at which an event is due that comes back at once. In an ordered group such events have none, so that they are in
+-- the order of their positions.
+create function "elysia_microservices".due_now(group_id integer) returns timestamptz language sql volatile as $$
+  select coalesce((select clock_timestamp() from "elysia_microservices".grp as g where g.id = group_id and not g.ordered),
+    '-infinity')
+$$;
+
 -- Acknowledges an event in the caller's transaction.
 create function "elysia_microservices".acknowledge(batch_id bigint, at bigint, letter_place bigint) returns void
 language plpgsql as $$
@@ -124,7 +132,7 @@ begin
     insert into "elysia_microservices".pending (grp, position, letter, attempt, due, key)
       select gone.grp, u.position, u.letter,
         u.attempt - case when have_begun or (grp.ordered and u.key is not null and u.nth > 1) then 0 else 1 end,
-        '-infinity', u.key
+        "elysia_microservices".due_now(gone.grp), u.key
       from gone join "elysia_microservices".grp on grp.id = gone.grp, lateral (
         select p as position, l as letter, a as attempt, k as key, row_number() over (partition by k order by n) as nth
         from unnest(positions, letters, attempts, keys) with ordinality as u (p, l, a, k, n)

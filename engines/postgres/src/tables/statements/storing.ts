@@ -118,19 +118,21 @@ end
 $$;
 
 -- Publishes events of the future whose time has come. Returns whether there were any. A turn waits for nobody's
--- transaction: events whose key one is just publishing stay until it has ended.
-create function "elysia_microservices".fire(most integer) returns boolean language plpgsql as $$
+-- transaction: events whose key one is just publishing stay until it has ended. Below 'due_from' nothing is due.
+create function "elysia_microservices".fire(most integer, due_from timestamptz) returns boolean language plpgsql as $$
 declare
   these "elysia_microservices".later[];
   busy text[] := '{}';
   met text[];
 begin
-  if not exists (select from "elysia_microservices".later where due <= clock_timestamp()) then return false; end if;
+  if not exists (select from "elysia_microservices".later where due >= due_from and due <= clock_timestamp()) then
+    return false;
+  end if;
   -- One process at a time, or a later event of a key could be published before an earlier one that another has.
   if not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.fire', 0)) then return false; end if;
   loop
     these := array(select row(l.*)::"elysia_microservices".later from "elysia_microservices".later as l
-      where due <= clock_timestamp() and (key is null or key <> all (busy))
+      where due >= due_from and due <= clock_timestamp() and (key is null or key <> all (busy))
       order by due, pattern, id limit most for update skip locked);
     met := array(select key from (select distinct key from unnest(these) where key is not null offset 0) as keys
       where not pg_try_advisory_xact_lock("elysia_microservices".lock_of(key)));
@@ -166,34 +168,46 @@ begin
 end
 $$;
 
--- Deletes what is too old, at most 500 events and 500 ids. Returns whether there may be more.
-create function "elysia_microservices".prune_events(max_age bigint, duplicate_window integer)
-returns boolean language plpgsql
-${PINNED} as $$
+-- Deletes what is too old, at most 500 events and 500 ids, behind those that were deleted before: up to a position, and
+-- up to a time in milliseconds since 1970. Returns whether there may be more, and how far it has come. What appears there
+-- later, as its transaction lasted long, is deleted when somebody begins from the beginning again.
+create function "elysia_microservices".prune_events(
+  max_age bigint, duplicate_window integer, deleted bigint, forgotten bigint
+) returns json language plpgsql ${PINNED} as $$
 declare
+  ids_from timestamptz := to_timestamp(forgotten / 1000.0);
+  ids_until timestamptz := clock_timestamp() - duplicate_window * interval '1 millisecond';
   upto bigint;
-  ids integer;
+  ids integer := 0;
   count integer := 0;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.prune', 0)) then return false; end if;
-  delete from "elysia_microservices".recent where (pattern, id) in (
-    select pattern, id from "elysia_microservices".recent
-      where published <= clock_timestamp() - duplicate_window * interval '1 millisecond' order by published limit 500
-      -- An open transaction publishes this id again.
-      for update skip locked);
-  get diagnostics ids = row_count;
-  if max_age > 0 then
-    select max(position) into upto from (
-      select position, published from "elysia_microservices".event
-        where position <= (select max(horizon) from "elysia_microservices".whole) order by position limit 500
-    ) as oldest where published <= clock_timestamp() - max_age * interval '1 millisecond';
-    if upto is not null then
-      delete from "elysia_microservices".event where position <= upto;
-      get diagnostics count = row_count;
-      delete from "elysia_microservices".late where position <= upto;
+  if pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.prune', 0)) then
+    delete from "elysia_microservices".recent where (pattern, id) in (
+      select pattern, id from "elysia_microservices".recent
+        where published >= ids_from and published <= ids_until order by published limit 500
+        -- An open transaction publishes this id again.
+        for update skip locked);
+    get diagnostics ids = row_count;
+    -- Others may have deleted more.
+    ids_from := least(ids_until, (select published from "elysia_microservices".recent
+      where published >= ids_from order by published limit 1 for update skip locked));
+    if max_age > 0 then
+      select max(position) into upto from (
+        select position, published from "elysia_microservices".event
+          where position > deleted and position <= (select max(horizon) from "elysia_microservices".whole)
+          order by position limit 500
+      ) as oldest where published <= clock_timestamp() - max_age * interval '1 millisecond';
+      if upto is not null then
+        delete from "elysia_microservices".event where position > deleted and position <= upto;
+        get diagnostics count = row_count;
+        delete from "elysia_microservices".late where position > deleted and position <= upto;
+      end if;
+      deleted := least((select max(horizon) from "elysia_microservices".whole), (select position - 1
+        from "elysia_microservices".event where position > coalesce(upto, deleted) order by position limit 1));
     end if;
   end if;
-  return greatest(ids, count) >= 500;
+  return json_build_object('more', greatest(ids, count) >= 500, 'deleted', deleted::text,
+    'forgotten', floor(extract(epoch from ids_from) * 1000));
 end
 $$;
 `

@@ -2,9 +2,9 @@
 export const TAKING = `
 -- Takes events of one group for a process: at most 'most', as many bytes as told, and at least one; at most
 -- 'back' of those that come back, and then no more in all: they may have ended their process, and the others of a batch that ends
--- with its process count as begun. Returns one batch, column by column, or null.
+-- with its process count as begun. Below 'due_from' nothing is due. Returns one batch, column by column, or null.
 create function "elysia_microservices".take_events(
-  group_id integer, most integer, back integer, most_bytes bigint, owner text, with_claims boolean
+  group_id integer, most integer, back integer, most_bytes bigint, owner text, with_claims boolean, due_from timestamptz
 ) returns json language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -47,7 +47,7 @@ begin
         else (select octet_length(body) from "elysia_microservices".letter where place = p.letter) end, 0) as size
       from (
         (select position, letter, attempt, key, due, false as is_queued from "elysia_microservices".pending
-          where grp = g.id and due <= clock_timestamp() and (key is null or key <> all (busy))
+          where grp = g.id and due >= due_from and due <= clock_timestamp() and (key is null or key <> all (busy))
           order by due, position, letter limit least(most, back))
         union all
         (select position, 0, 0, key, '-infinity', true from "elysia_microservices".queued

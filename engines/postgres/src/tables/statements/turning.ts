@@ -4,9 +4,12 @@ import { PINNED } from './pinned.ts'
 export const TURNING = `
 -- One turn of a process: what is settled is written, and events are taken for the handlers that have room. 'known' are
 -- the batches of which the process knows. The sign of life holds 'grace' milliseconds longer than 'lease', in a process whose
--- turns take long.
+-- turns take long. 'looks': where to look for events that are due. With a list of groups, all that waits is looked at, and
+-- the answer has 'bounds': times below which nothing was left for these groups. With bounds, only what is due since them is
+-- looked at, which costs no more for what was deleted below. What appears below a bound, as its transaction lasted long or
+-- the clock was set, waits for the next look at all. An ordered group has no bound: what comes back to it has no time.
 create function "elysia_microservices".turn(
-  owner text, lease integer, settled json, known json, wanted json, will_sleep boolean, grace integer
+  owner text, lease integer, settled json, known json, wanted json, will_sleep boolean, grace integer, looks json
 ) returns json language plpgsql ${PINNED} as $$
 declare
   is_behind boolean;
@@ -16,6 +19,7 @@ declare
   taken json;
   dead text;
   next timestamptz;
+  bounds json := case json_typeof(looks) when 'object' then looks else '{}'::json end;
   -- What the process has not heard of has nearly always a higher number than what it knows.
   heard bigint := coalesce((select max(k) from (
     select value::bigint as k from json_array_elements_text(known)
@@ -24,7 +28,7 @@ declare
   most_bytes bigint := 16 * 1024 * 1024 / greatest(1, json_array_length(wanted));
 begin
   is_behind := "elysia_microservices".advance();
-  has_fired := "elysia_microservices".fire(500);
+  has_fired := "elysia_microservices".fire(500, "elysia_microservices".bound_in(bounds, 'later'));
   insert into "elysia_microservices".process as p (id, seen, asleep)
     values (owner, clock_timestamp() + grace * interval '1 millisecond', will_sleep)
     on conflict (id) do update set seen = greatest(p.seen, excluded.seen), asleep = excluded.asleep
@@ -50,8 +54,10 @@ begin
     and id > heard and id <> all (array(select value::bigint from json_array_elements_text(known)))), false);
   select json_agg(batch) into taken
     from json_to_recordset(wanted) as w (id integer, most integer, back integer, claims boolean),
-      lateral "elysia_microservices".take_events(w.id, w.most, w.back, most_bytes, owner, w.claims is true) as batch
-    where "elysia_microservices".has_more(w.id) and batch is not null;
+      lateral "elysia_microservices".take_events(w.id, w.most, w.back, most_bytes, owner, w.claims is true,
+        "elysia_microservices".bound_in(bounds, w.id::text)) as batch
+    where "elysia_microservices".has_more(w.id, "elysia_microservices".bound_in(bounds, w.id::text))
+      and batch is not null;
   if is_behind or has_fired then
     -- Events that were just published, or behind more holes than one turn looks at, as thousands of duplicates leave them.
     next := clock_timestamp();
@@ -63,8 +69,28 @@ begin
           order by due limit 1) as d)) into next;
   end if;
   return json_build_object('lost', coalesce(lost, '[]'), 'taken', coalesce(taken, '[]'),
-    'next', ceil(extract(epoch from next - clock_timestamp()) * 1000));
+    'next', ceil(extract(epoch from next - clock_timestamp()) * 1000),
+    'bounds', case json_typeof(looks) when 'array' then "elysia_microservices".bounds_of(looks) end);
 end
+$$;
+
+-- The times below which nothing is left, in milliseconds since 1970: of the events of the future, and of what comes back to
+-- groups without an order. Transactions that have ended within two seconds may bring something that was due meanwhile.
+create function "elysia_microservices".bounds_of(ids json) returns json language plpgsql ${PINNED} as $$
+begin
+  return (select json_object_agg(name, floor(extract(epoch from least(first, clock_timestamp() - interval '2 seconds')) * 1000))
+  from (
+    select 'later' as name, (select min(due) from "elysia_microservices".later) as first
+    union all
+    select g.id::text, (select p.due from "elysia_microservices".pending as p where p.grp = g.id order by p.due limit 1)
+      from json_array_elements_text(ids) as i (id) join "elysia_microservices".grp as g on g.id = i.id::integer
+      where not g.ordered
+  ) as found);
+end
+$$;
+
+create function "elysia_microservices".bound_in(bounds json, name text) returns timestamptz language sql immutable as $$
+  select coalesce(to_timestamp((bounds ->> name)::double precision / 1000), '-infinity')
 $$;
 
 -- A process has ended: what it had is taken by others.
