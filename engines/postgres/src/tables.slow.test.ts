@@ -340,6 +340,23 @@ describe('the log in PostgreSQL', () => {
     assert.equal((await tables.prune(0, 1_000)).more, false)
   })
 
+  it('tells a process of events that has just slept, so that its row does not change each time', async () => {
+    const { tables, query } = await database()
+    const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })
+    const asleep = async (willSleep: boolean, seen: string) => {
+      await query(`update elysia_microservices.process set seen = now() + interval '${seen}'`)
+      await tables.turn('p', 60_000, [], [], [{ id, most: 1, back: 1 }], willSleep)
+      return (await query('select asleep from elysia_microservices.process'))[0]?.['asleep']
+    }
+    const seen = [
+      await asleep(true, '0'),
+      await asleep(false, '10 seconds'),
+      await asleep(false, '-2 seconds'),
+      await asleep(true, '10 seconds')
+    ]
+    assert.deepEqual(seen, [true, true, false, true])
+  })
+
   it('lets a client publish while an open transaction publishes one of its keys, and that key in its order', async () => {
     const { url, sql, query } = await database()
     const open = await transaction(url, postgres({ sql }))

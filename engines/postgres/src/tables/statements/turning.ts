@@ -32,7 +32,9 @@ begin
   insert into "elysia_microservices".process as p (id, seen, asleep)
     values (owner, clock_timestamp() + grace * interval '1 millisecond', will_sleep)
     on conflict (id) do update set seen = greatest(p.seen, excluded.seen), asleep = excluded.asleep
-    where p.seen < excluded.seen - lease * interval '0.25 millisecond' or p.asleep <> excluded.asleep;
+    where p.seen < excluded.seen - lease * interval '0.25 millisecond' or p.asleep < excluded.asleep
+      -- One that sleeps for moments is told of events all the time: each change would leave an old version of the row.
+      or (p.asleep > excluded.asleep and p.seen < excluded.seen - interval '1 second');
   -- Unless that turn was late, so all are looked for now and then.
   if found then heard := 0; end if;
   for dead in
