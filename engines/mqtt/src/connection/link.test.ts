@@ -1,7 +1,7 @@
 /** A link to a server inside the process: what it has after its server was lost, and what it says of the loss. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { DriverConnection } from '../driver.ts'
+import type { Driver, DriverConnection, DriverListener } from '../driver.ts'
 import { mqttOptions } from '../options/options.ts'
 import { FakeMqttServer } from '../testing/fake-server.ts'
 import { Link, type Outgoing } from './link.ts'
@@ -134,6 +134,137 @@ describe('a link to MQTT', () => {
     for (let n = 0; n < MANY; n++) link.publish(message('a', () => confirmed++))
     for (let turns = 0; confirmed < MANY && turns < 10 * MANY; turns++) await new Promise(setImmediate)
     assert.equal(confirmed, MANY)
+  })
+
+  /** A link whose connections a test answers for. */
+  async function driven() {
+    const confirm: (() => void)[] = []
+    const pings: (() => void)[] = []
+    const unanswered = new Set<(error: Error) => void>()
+    const connections: { readonly listener: DriverListener; readonly connection: DriverConnection }[] = []
+    const subscribing = { answer: async (_: string) => {} }
+    const driver: Driver = {
+      connect: async (_server, _options, _clientId, listener) => {
+        let isOpen = true
+        const connection: DriverConnection = {
+          get isOpen() {
+            return isOpen
+          },
+          maximumPacketSize: undefined,
+          receiveMaximum: 2,
+          subscribe: (filter) => subscribing.answer(filter),
+          unsubscribe: async () => {},
+          publish: (_packet, told) => void confirm.push(() => told?.(true, undefined)),
+          ping: () =>
+            new Promise<void>((resolve, reject) => {
+              pings.push(resolve)
+              unanswered.add(reject)
+            }),
+          end: async () => {}
+        }
+        const lost = (code?: number) => {
+          isOpen = false
+          for (const reject of unanswered) reject(new Error('gone'))
+          listener.lost(code)
+        }
+        connections.push({ listener: { ...listener, lost }, connection })
+        return connection
+      }
+    }
+    const link = await open('one', undefined, driver)
+    return { link, confirm, pings, connections, subscribing }
+  }
+  const turn = () => new Promise(setImmediate)
+
+  it('waits at a flush for each confirmation, and for the server to have what it does not confirm', async () => {
+    const { link, confirm, pings } = await driven()
+    const ended: string[] = []
+    const flush = (name: string) => void link.flush().then(() => ended.push(name))
+    for (const topic of ['a', 'b', 'c']) link.publish(message(topic))
+    flush('three')
+    confirm[0]?.()
+    confirm[1]?.()
+    await turn()
+    assert.deepEqual(ended, [])
+    confirm[2]?.()
+    await turn()
+    assert.deepEqual([ended, pings.length], [['three'], 0])
+    link.publish({ topic: 'a', payload: '1', qos: 0 })
+    flush('unconfirmed')
+    await turn()
+    assert.deepEqual([ended, pings.length], [['three'], 1])
+    pings[0]?.()
+    await turn()
+    assert.deepEqual(ended, ['three', 'unconfirmed'])
+    flush('nothing')
+    await turn()
+    assert.deepEqual([ended.at(-1), pings.length], ['nothing', 1])
+  })
+
+  it('fails what waits for a lost server, and counts anew with the next one', async () => {
+    const { link, confirm, connections } = await driven()
+    link.publish(message('a'))
+    const unconfirmed = assert.rejects(link.flush(), /was lost/)
+    connections[0]?.listener.lost(undefined)
+    await unconfirmed
+    await until('restored')
+    await link.flush()
+    link.publish({ topic: 'a', payload: '1', qos: 0 })
+    const unanswered = assert.rejects(link.flush(), /was lost/)
+    await turn()
+    connections[1]?.listener.lost(undefined)
+    await unanswered
+    happened = []
+    await until('restored')
+    await link.flush()
+    const told: string[] = []
+    link.publish(message('b', () => told.push('b')))
+    // The confirmation of a lost connection counts for nothing.
+    confirm[0]?.()
+    const flushed = link.flush().then(() => told.push('flushed'))
+    await turn()
+    assert.deepEqual(told, [])
+    confirm.at(-1)?.()
+    await flushed
+    assert.deepEqual(told, ['b', 'flushed'])
+  })
+
+  it('has a subscription again that was lost with its server before it was answered', async () => {
+    const { link, connections, subscribing } = await driven()
+    let lose = (_: Error) => {}
+    subscribing.answer = () => new Promise<void>((_, reject) => (lose = reject))
+    const subscribed = assert.rejects(link.subscribe('kept'), /gone/)
+    const asked: string[] = []
+    subscribing.answer = async (filter) => void asked.push(filter)
+    connections[0]?.listener.lost(undefined)
+    lose(new Error('gone'))
+    await subscribed
+    await until('restored')
+    assert.deepEqual(asked, ['kept'])
+  })
+
+  it('is not restored over a connection that is lost while it subscribes', async () => {
+    const { link, connections, subscribing } = await driven()
+    await link.subscribe('kept')
+    let answer = () => {}
+    subscribing.answer = () => new Promise<void>((resolve) => (answer = resolve))
+    connections[0]?.listener.lost(undefined)
+    while (connections.length < 2) await turn()
+    await turn()
+    subscribing.answer = async () => {}
+    connections[1]?.listener.lost(undefined)
+    answer()
+    await until('restored')
+    assert.deepEqual([happened, connections.length, link.isConnected], [['lost', 'restored'], 3, true])
+  })
+
+  it('that is closed while its server is lost connects no more', async () => {
+    const { link, connections } = await driven()
+    connections[0]?.listener.lost(undefined)
+    await link.close()
+    // The longest pause before the next attempt is 200 ms.
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    assert.equal(connections.length, 1)
   })
 
   it('publishes again although many messages were never confirmed', async () => {

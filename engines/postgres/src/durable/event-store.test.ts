@@ -72,3 +72,33 @@ it('events of a key that another publishes wait in their order, and no other eve
   assert.deepEqual(asked.slice(3), ['3 waits', '5', '5 waits'])
   assert.deepEqual(told.slice(4), ['1', '3', '5 held', '5'])
 })
+
+it('an event that is larger than a batch is stored alone, and those beside it are', async () => {
+  const MEGABYTE = 1024 * 1024
+  const asked: string[] = []
+  const connection = {
+    isConnected: true,
+    tables: {
+      store: async (rows: readonly { id: string }[]) => {
+        asked.push(`${rows.map(({ id }) => id)}`)
+        return rows.map(({ id }) => ({ position: id, isDuplicate: id === '2', isHeld: false }))
+      }
+    }
+  } as unknown as PostgresConnection
+  const told: unknown[][] = []
+  const publisher = {
+    sentEvent: () => ({}),
+    stored: (...given: unknown[]) => told.push(given)
+  } as unknown as Publisher<OutgoingRow>
+  const store = new EventStore(connection, publisher, 1_000)
+  for (const [number, size] of [10, 10, 2 * MEGABYTE, 10].entries())
+    store.append({ size, row: { id: String(number) } } as OutgoingRow, number)
+  for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
+  assert.deepEqual(asked, ['0,1', '2', '3'])
+  assert.deepEqual(told, [
+    [0, '0', false],
+    [1, '1', false],
+    [2, '2', true],
+    [3, '3', false]
+  ])
+})

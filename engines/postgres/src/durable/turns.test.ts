@@ -104,15 +104,17 @@ describe('a turn', () => {
   it('says which dead letters are over, but not those that wait again', async () => {
     const over = new OverTables()
     const hands = new Hands()
-    over.tables.answers.push({ taken: ['4', '5'].map((letter) => takenRow({ letter })) })
+    over.tables.answers.push({ taken: ['4', '5', '6'].map((letter) => takenRow({ letter })) })
     over.turns.add(hands)
     await over.settled()
     over.turns.settle(hands.got[0] as TakenEvent, 'done')
     over.turns.settle(hands.got[1] as TakenEvent, { delay: 0 })
+    // It is a new dead letter.
+    over.turns.settle(hands.got[2] as TakenEvent, { reason: 'no' })
     await over.settled()
     assert.deepEqual(
-      over.written.map((one) => [one.over, one.back.map(({ letter }) => letter)]),
-      [[['4'], ['5']]]
+      over.written.map((one) => [one.over, one.back.map(({ letter }) => letter), one.dead.length]),
+      [[['4', '6'], ['5'], 1]]
     )
   })
 

@@ -68,3 +68,41 @@ it('a channel that the server has closed is opened again when its pause is over,
   assert.notEqual(part.channel, undefined)
   await link.close()
 })
+
+/** A link to a server whose channels a test watches. */
+async function watched() {
+  const server = new FakeRabbitServer()
+  const clock = new ManualClock()
+  const listener = { lost() {}, restored() {}, halted() {}, failed() {} }
+  const options = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
+  const link = await Link.open(server.driver, options, undefined, listener, clock)
+  const settled = async () => {
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+  }
+  return { server, clock, link, settled }
+}
+
+it('a channel for one question is closed when it is answered, and when it is not', async () => {
+  const { server, link, settled } = await watched()
+  const before = server.channels.size
+  await link.aside((channel) => channel.declareQueue('q', {}))
+  await assert.rejects(link.aside(() => Promise.reject(new Error('no'))), /no/)
+  await settled()
+  assert.equal(server.channels.size, before)
+  await link.close()
+})
+
+it('channels that were replaced stay until all is confirmed, but not without end', async () => {
+  const { server, link, settled } = await watched()
+  const part = await link.open((channel) => channel.declareQueue('q', {}), { isConfirmed: true })
+  const before = server.channels.size
+  // Nothing is confirmed any more.
+  for (const channel of server.channels) channel.confirmed = () => new Promise(() => {})
+  for (let times = 0; times < 40; times++) {
+    await part.replace()
+    for (const channel of server.channels) channel.confirmed = () => new Promise(() => {})
+  }
+  await settled()
+  assert.equal(server.channels.size, before + 16)
+  await link.close()
+})

@@ -175,6 +175,18 @@ describe('an open file', () => {
     assert.equal(other.ids, 'abc')
   })
 
+  it('writes what becomes of each of many events, and tells of each when it is written', async () => {
+    const setting = new Setting()
+    const group = setting.group()
+    const member = setting.member(group, 1_200)
+    for (let n = 0; n < 1_200; n++) setting.publish()
+    while (member.has.length < 1_200) await setting.turns()
+    let written = 0
+    for (const event of member.has) setting.file.settle(group, { kind: 'done', event }, () => void written++)
+    while (written < 1_200) await setting.turns()
+    assert.deepEqual([written, setting.file.groups.lag(group), group.pending], [1_200, 0, 0])
+  })
+
   it('gives nothing to a paused group, and goes on with it', async () => {
     const setting = new Setting()
     const group = setting.group()

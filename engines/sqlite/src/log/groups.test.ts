@@ -124,6 +124,8 @@ describe('a group', () => {
       given.letters.page('g', 1, 10).map(({ position, reason }) => [position, reason]),
       [['2', 'still no']]
     )
+    const count = given.database.prepare('select count(*) as count from letter')
+    assert.equal(count.get()?.['count'], 1)
     assert.equal(groups.discard('g', 2), true)
     assert.deepEqual([given.letters.page('g', 1, 10), groups.lag(group), groups.lag(other)], [[], 0, 1])
   })
