@@ -4,17 +4,14 @@ import {
   DeadlineTimer,
   type EventRefusedError,
   type NotStoredError,
-  type Published,
-  SlotTable
+  type Published
 } from '@elysia-microservices/transport/kit'
 import { repeat } from '../repeat.ts'
 import { type Entry, isOpen, newEntry, nowhere, tooLarge, tooLate, tooMany, uncertain } from './entry.ts'
+import { InFlight } from './in-flight.ts'
 import { Lane } from './lane.ts'
 import type { OutgoingEvent, PublisherOptions, Store } from './outgoing-event.ts'
 
-/** Most events, and bytes of events, that the server has not confirmed. A stream of JetStream takes some 10,000. */
-const WINDOW = 512
-const WINDOW_SIZE = 16 * 1024 * 1024
 /** Most events, and most bytes of events, that may wait to be sent. */
 const MAX_WAITING = 65_536
 const MAX_WAITING_SIZE = 64 * 1024 * 1024
@@ -37,12 +34,7 @@ export class Publisher<Event extends OutgoingEvent> {
   #waitingSize = 0
   /** Addresses whose events cannot simply be sent. */
   readonly #lanes = new Map<string, Lane<Event>>()
-  /** Events that were sent and are not confirmed. */
-  #flight = new SlotTable<Entry<Event>>()
-  /** Events that the engine has, and stores when something else has ended there: nothing waits for them. */
-  readonly #held = new Map<number, Entry<Event>>()
-  /** Bytes of the events that were sent and are not confirmed. */
-  #sentSize = 0
+  readonly #inFlight: InFlight<Event>
   #store: Store<Event> | undefined
   #sequence = 0
   #isGoingOn = false
@@ -54,6 +46,7 @@ export class Publisher<Event extends OutgoingEvent> {
 
   constructor(options: PublisherOptions) {
     this.#options = options
+    this.#inFlight = new InFlight(options.window)
   }
 
   /** Whether no event is left to publish. */
@@ -75,10 +68,7 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** The connection has its server again: events that were not confirmed are sent again, before later ones of theirs. */
   restored(): void {
-    const lost = [...this.#flight.all(), ...this.#held.values()]
-    this.#held.clear()
-    this.#flight = new SlotTable()
-    this.#sentSize = 0
+    const lost = this.#inFlight.clear()
     for (const entry of [...lost, ...this.#waiting]) if (isOpen(entry)) this.#laneOf(entry.event).add(entry)
     this.#waiting = []
     for (const lane of this.#lanes.values()) lane.restored(this.#mayHaveGaps)
@@ -143,15 +133,14 @@ export class Publisher<Event extends OutgoingEvent> {
 
   #all(): Entry<Event>[] {
     const inLanes = [...this.#lanes.values()].flatMap((lane) => lane.open)
-    return [...this.#flight.all(), ...this.#held.values(), ...inLanes, ...this.#waiting].filter(isOpen)
+    return [...this.#inFlight.all(), ...inLanes, ...this.#waiting].filter(isOpen)
   }
 
   /** The lane of an address; makes one if there is none. */
   #laneOf({ address }: Event): Lane<Event> {
     let lane = this.#lanes.get(address)
     if (lane === undefined) {
-      const flight = [...this.#flight.all()].filter(({ event }) => event.address === address)
-      lane = new Lane(address, flight.length)
+      lane = new Lane(address, this.#inFlight.countAt(address))
       this.#lanes.set(address, lane)
     }
     return lane
@@ -164,7 +153,7 @@ export class Publisher<Event extends OutgoingEvent> {
     // The end of an event that cannot be sent may replace the list.
     const waiting = this.#waiting
     let sent = 0
-    for (; sent < waiting.length && this.#hasRoom; sent++) {
+    for (; sent < waiting.length && this.#inFlight.hasRoom; sent++) {
       const entry = waiting[sent] as Entry<Event>
       const { address } = entry.event
       if (entry.isOver) continue
@@ -179,16 +168,8 @@ export class Publisher<Event extends OutgoingEvent> {
     if (sent > 0) this.#waiting = waiting.slice(sent)
   }
 
-  get #hasRoom(): boolean {
-    return (
-      this.#flight.size < (this.#options.window ?? WINDOW) &&
-      this.#held.size < WINDOW &&
-      this.#sentSize < WINDOW_SIZE
-    )
-  }
-
   #sendLane(store: Store<Event>, lane: Lane<Event>): void {
-    while (lane.isFree && this.#hasRoom && !lane.isEmpty) {
+    while (lane.isFree && this.#inFlight.hasRoom && !lane.isEmpty) {
       if (!this.#isKnown(lane.address)) return void this.#ensure(lane)
       this.#transmit(store, lane.take() as Entry<Event>)
     }
@@ -207,10 +188,9 @@ export class Publisher<Event extends OutgoingEvent> {
     if (firstSentAt === 0) this.#leave(entry)
     entry.sentAt = now
     entry.firstSentAt ||= now
-    this.#flight.put(entry)
+    this.#inFlight.put(entry)
     const lane = this.#lanes.size === 0 ? undefined : this.#lanes.get(event.address)
     if (lane !== undefined) lane.flight++
-    this.#sentSize += event.size
     this.#stopChecking ??= repeat(() => this.#checkSilence(), AGAIN_AFTER / 4)
     try {
       store.append(event, entry.sequence)
@@ -260,7 +240,7 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #sent(number: number): Entry<Event> | undefined {
-    const entry = this.#flight.get(number) ?? this.#held.get(number) ?? this.#inLanes(number)
+    const entry = this.#inFlight.get(number) ?? this.#inLanes(number)
     return entry?.isOver === true ? undefined : entry
   }
 
@@ -290,10 +270,9 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** The engine has the event, and stores it when something else has ended there, which may take long. */
   held(number: number): void {
-    const entry = this.#flight.get(number)
-    if (entry === undefined) return
-    this.#unfly(entry)
-    this.#held.set(number, entry)
+    const entry = this.#inFlight.get(number)
+    if (entry === undefined || !this.#inFlight.hold(entry)) return
+    this.#landed(entry)
     this.#goOn()
   }
 
@@ -312,7 +291,7 @@ export class Publisher<Event extends OutgoingEvent> {
    * @param passes the reason is temporary, so the event is sent again
    */
   refused(number: number, error: NotStoredError | EventRefusedError, passes: boolean): void {
-    const entry = this.#flight.get(number) ?? this.#held.get(number)
+    const entry = this.#inFlight.get(number)
     if (entry === undefined) return
     this.#land(entry)
     if (passes) return this.#refuse(entry, error)
@@ -322,7 +301,7 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** Nothing at the engine stores events for this address: the stream or queue was deleted, or was not created yet. */
   missing(number: number): void {
-    const entry = this.#flight.get(number)
+    const entry = this.#inFlight.get(number)
     if (entry === undefined) return
     this.#land(entry)
     const { address } = entry.event
@@ -344,11 +323,11 @@ export class Publisher<Event extends OutgoingEvent> {
     }
     if (this.#isSilent && !this.#isReopening) void this.#sendAgain()
     // The store was not connected when refused events were to be sent again, and may be by now.
-    else if (this.#flight.size === 0) this.#send()
+    else if (this.#inFlight.isEmpty) this.#send()
   }
 
   get #isSilent(): boolean {
-    const [oldest] = this.#flight.all()
+    const { oldest } = this.#inFlight
     return oldest !== undefined && performance.now() - oldest.sentAt > AGAIN_AFTER
   }
 
@@ -376,7 +355,7 @@ export class Publisher<Event extends OutgoingEvent> {
   #tooLate(entry: Entry<Event>): Error {
     const refusal = this.#lanes.get(entry.event.address)?.refusal
     if (entry.firstSentAt === 0 && refusal !== undefined) return refusal
-    if (this.#held.has(entry.sequence)) return tooLate(entry, this.#options.holding)
+    if (this.#inFlight.isHeld(entry)) return tooLate(entry, this.#options.holding)
     // A server with a full disk does not answer.
     const silent =
       this.#store?.isConnected === true && entry.firstSentAt !== 0
@@ -387,17 +366,15 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** Removes the event from those that the server has. @returns whether it was there */
   #land(entry: Entry<Event>): boolean {
-    const isThere = this.#unfly(entry) || this.#held.delete(entry.sequence)
-    if (isThere) this.#sentSize -= entry.event.size
-    return isThere
+    const place = this.#inFlight.remove(entry)
+    if (place === 'sent') this.#landed(entry)
+    return place !== undefined
   }
 
-  /** Removes the event from the events in flight. @returns whether it was there */
-  #unfly(entry: Entry<Event>): boolean {
-    if (!this.#flight.delete(entry)) return false
-    const lane = this.#lanes.size === 0 ? undefined : this.#lanes.get(entry.event.address)
+  /** The event is not in flight any more. */
+  #landed({ event }: Entry<Event>): void {
+    const lane = this.#lanes.size === 0 ? undefined : this.#lanes.get(event.address)
     if (lane !== undefined) lane.flight--
-    return true
   }
 
   #end(entry: Entry<Event>, error: Error): void {

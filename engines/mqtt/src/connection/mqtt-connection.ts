@@ -276,7 +276,8 @@ export class MqttConnection implements Carrier {
     receive: (subject: Subject, message: Carried) => void
   ): Promise<void> {
     this.#receive = receive
-    const isPlain = subjects.every((one) => one.isExact) && areDistinct(subjects)
+    const areDistinct = new Set(subjects.map(({ address }) => address)).size === subjects.length
+    const isPlain = areDistinct && subjects.every((one) => one.isExact)
     const wanted: Promise<void>[] = []
     for (const subject of subjects) {
       const { address, queue } = subject
@@ -394,8 +395,4 @@ export class MqttConnection implements Carrier {
     this.#listener.restored()
     this.#room.resume()
   }
-}
-
-function areDistinct(subjects: readonly Subject[]): boolean {
-  return new Set(subjects.map(({ address }) => address)).size === subjects.length
 }

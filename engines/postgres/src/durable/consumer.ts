@@ -21,8 +21,9 @@ import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import type { TakenEvent } from './event.ts'
 import { matcherOf, startOf } from './groups.ts'
+import type { Taker } from './taker.ts'
 import type { Transactions } from './transactions.ts'
-import type { Taker, Turns } from './turns.ts'
+import type { Turns } from './turns.ts'
 
 /** Milliseconds within which events that are taken in advance are to begin, and most of these events. */
 const MOMENT = 20

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { OverTables, takenRow } from '../testing/fake-tables.ts'
 import { DueLooks } from './due-looks.ts'
-import type { Taker } from './turns.ts'
+import type { Taker } from './taker.ts'
 
 it('a process looks everywhere for what is due once a second, and behind bounds meanwhile', () => {
   const looks = new DueLooks()

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { Turn } from '../connection/turn.ts'
 import { OverTables, takenRow } from '../testing/fake-tables.ts'
 import type { TakenEvent } from './event.ts'
-import type { Taker } from './turns.ts'
+import type { Taker } from './taker.ts'
 
 /** A handler that takes what it gets. */
 class Hands implements Taker {

@@ -18,6 +18,7 @@ import { DueLooks } from './due-looks.ts'
 import { type Batch, TakenEvent } from './event.ts'
 import { type Fate, lineOf, settlings } from './fates.ts'
 import { Pruning } from './pruning.ts'
+import type { Taker } from './taker.ts'
 
 /** Milliseconds for which figures are read after they were asked for last, and between two readings. */
 const FIGURES_FOR = 120_000
@@ -35,23 +36,6 @@ const MOST_GRACE = 9
 
 /** A clock that only goes forward, whatever becomes of the system's. */
 const monotonicClock: Clock = { now: () => performance.now(), after: systemClock.after }
-
-/** A handler that gets events. */
-export interface Taker {
-  readonly groupId: number
-  readonly pattern: string
-  readonly isOrdered: boolean
-  /** Its handler acknowledges events in transactions. */
-  readonly isTransactional: boolean
-  /** Number of further events that it wants now. */
-  readonly room: number
-  /** Most events that come back in one batch. */
-  readonly mostBack: number
-  deliver(event: TakenEvent): void
-  /** Other processes may have these events by now. */
-  lost(events?: readonly TakenEvent[]): void
-  setFigures(lag: number, isPaused: boolean): void
-}
 
 /** An event of a turn, and the handler that gets it. */
 type Fresh = readonly [Taker, TakenEvent]

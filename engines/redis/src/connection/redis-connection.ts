@@ -20,7 +20,7 @@ import {
   ConnectionError,
   endedWithin,
   ListenError,
-  NotStoredError
+  type NotStoredError
 } from '@elysia-microservices/transport/kit'
 import type { Driver, DriverConnection, DriverListener, DriverStore } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
@@ -36,6 +36,8 @@ import {
   TOGETHER
 } from '../words/channels.ts'
 import { frameOf, readFrame } from '../words/frames.ts'
+import { HeardChannels } from './heard-channels.ts'
+import { refusalForNow } from './refusal.ts'
 import { Routing, type Sending } from './routing.ts'
 import { Taking } from './taking.ts'
 
@@ -57,8 +59,7 @@ export class RedisConnection implements Carrier {
   readonly routing: Routing
   readonly #inboxes: Hearing
   readonly #taking: Taking
-  /** The functions to call when anything is published on a channel, by channel. */
-  readonly #hearing = new Map<string, Set<() => void>>()
+  readonly #hearing = new HeardChannels()
   /** Messages that are sent later than they were published. */
   readonly #deferred = new Set<Promise<unknown>>()
   /** The events that were emitted since the last `flush`; each promise resolves with the reason if it was not stored. */
@@ -258,8 +259,7 @@ export class RedisConnection implements Carrier {
 
   /** Calls a function whenever anything is published on a channel. */
   async hear(channel: string, said: () => void): Promise<void> {
-    const all = this.#hearing.get(channel) ?? new Set()
-    this.#hearing.set(channel, all.add(said))
+    this.#hearing.add(channel, said)
     await this.#driver.subscribe(channel)
   }
 
@@ -273,10 +273,7 @@ export class RedisConnection implements Carrier {
 
   /** Stops what `hear` began. */
   unhear(channel: string, said: () => void): void {
-    const all = this.#hearing.get(channel)
-    if (all?.delete(said) !== true || all.size > 0) return
-    this.#hearing.delete(channel)
-    this.#driver.unsubscribe([channel], []).catch(() => {})
+    if (this.#hearing.remove(channel, said)) this.#driver.unsubscribe([channel], []).catch(() => {})
   }
 
   async take(
@@ -313,9 +310,8 @@ export class RedisConnection implements Carrier {
     try {
       if (glob === undefined && this.#taking.receive(channel, bytes)) return
       const isForInbox = glob === undefined && this.#inboxes.has(channel)
-      const hearing = glob === undefined ? this.#hearing.get(channel) : undefined
       if (isForInbox) this.#inboxes.hear(channel, readFrame(bytes, channel === EVERYONE ? '' : `${channel}.`))
-      else if (hearing !== undefined) for (const said of hearing) said()
+      else if (glob === undefined && this.#hearing.say(channel)) return
       else if (glob === undefined && channel === CHANGES) this.routing.changed(bytes.toString())
       else if (glob === undefined && this.routing.isAnswers(channel)) this.#answered(textOf(bytes))
       else if (!isOfSystem(channel)) this.#taking.receiveNest(glob, channel, bytes)
@@ -401,14 +397,4 @@ export class RedisConnection implements Carrier {
     this.#listener.restored()
     this.#room.resume()
   }
-}
-
-/**
- * The error of an event that the server does not store now, for example because it has no memory left; `undefined`: the
- * failure has another reason.
- */
-function refusalForNow(address: string, error: Error): NotStoredError | undefined {
-  if (error instanceof NotStoredError) return error
-  if (error.name !== 'ReplyError' || error.message.startsWith('NOPERM')) return undefined
-  return new NotStoredError(`Redis does not store the event '${address}' now: ${error.message}`, true, error)
 }

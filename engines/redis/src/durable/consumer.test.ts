@@ -15,7 +15,8 @@ import {
 } from '../words/keys.ts'
 import { RedisDeadLetters } from './dead-letters.ts'
 import { RedisEvent } from './event.ts'
-import { Feed, type FeedOptions } from './feed.ts'
+import { Feed } from './feed.ts'
+import type { FeedOptions } from './feed-owner.ts'
 import { Groups } from './groups.ts'
 
 const HOUR = 3_600_000

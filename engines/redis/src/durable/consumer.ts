@@ -19,6 +19,7 @@ import { againOf, GROUPS, STREAMS, streamOf, timeOf, turnOf } from '../words/key
 import { readableError } from './errors.ts'
 import { deadLetterOf, messageOf, type RedisEvent } from './event.ts'
 import { Feed } from './feed.ts'
+import type { LostFeed } from './feed-owner.ts'
 import { checkDurable, type Groups } from './groups.ts'
 import { NestEvents } from './nest-events.ts'
 import type { Rounds, Watched } from './rounds.ts'
@@ -49,7 +50,8 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   readonly #discovery: Watched
   #connection: RedisConnection | undefined
   #from = '0-0'
-  #nestEvents: NestEvents | undefined
+  /** The connection over which what NestJS clients publish is heard. */
+  #hearsNestOver: RedisConnection | undefined
   #isPaused = false
   #redeliveries = 0
   #hasBegun = false
@@ -167,7 +169,11 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       await connection.hear(STREAMS, this.#discoverMore)
       this.#options.rounds.add(this.#discovery)
     }
-    await this.#hearNest(connection)
+    if (this.#hearsNestOver !== connection) {
+      this.#hearsNestOver = connection
+      const { pattern, storage, logger } = this.#options
+      await new NestEvents(connection, storage, logger).hear(pattern)
+    }
     if (this.#isStopped) return
     this.#recovery.end()
     await Promise.all(this.#all.map((feed) => feed.start(connection)))
@@ -178,13 +184,6 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     this.#hasBegun = true
     this.#wakeAll(true)
     for (const feed of this.#all) void feed.look()
-  }
-
-  async #hearNest(connection: RedisConnection): Promise<void> {
-    if (this.#nestEvents !== undefined) return
-    const { pattern, storage, logger } = this.#options
-    this.#nestEvents = new NestEvents(connection, storage, logger)
-    await this.#nestEvents.hear(pattern)
   }
 
   /**
@@ -375,7 +374,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   // ── recovery ─────────────────────────────────────────────────────────────────────────────────────────
 
   /** Handles that a stream, or the group in it, is gone. The events in this process may be the only copies. */
-  #gone(feed: Feed, why: string): void {
+  #gone(feed: LostFeed, why: string): void {
     if (this.#isStopped || this.#recovery.unavailable !== undefined) return
     for (const event of feed.held.all.values()) event.isOnlyHere = true
     const { group } = this.#options

@@ -2,15 +2,15 @@
  * One stream, as one process of a group reads it: receives events, extends their leases, acknowledges them and gives
  * them back.
  */
-import type { Logger } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { GivenBack, Reader, Standing, Take } from '../driver.ts'
 import { before, comparePositions, wakeOf } from '../words/keys.ts'
 import { isGone } from './errors.ts'
 import { RedisEvent, type Source } from './event.ts'
+import type { FeedOptions } from './feed-owner.ts'
 import { Acknowledgements, HeldEvents } from './held.ts'
 import { Rest } from './rest.ts'
-import type { Rounds, Watched } from './rounds.ts'
+import type { Watched } from './rounds.ts'
 
 /** Events in one request. */
 const MOST = 1_024
@@ -24,45 +24,6 @@ const FLOWS_FOR = 100
 const LEASE = 0.8
 /** Positions that one script checks. */
 const MOST_KEPT = 500
-
-/** Handles the events of a feed. */
-export interface FeedOwner {
-  /** Events that may be requested. */
-  readonly room: number
-  /**
-   * Whether no events are to be requested: the service has not started yet, or a stream or group is missing or being
-   * created.
-   */
-  readonly isIdle: boolean
-  /**
-   * Takes events.
-   * @param isAll only for ordered handlers: these are all events that are not done, including those that have not
-   * begun here
-   */
-  receive(events: readonly RedisEvent[], isAll: boolean): void
-  /** Lets all feeds request events: a request has ended, and room that was kept for its answer may be left. */
-  fill(): void
-  /** Only for ordered handlers: another process has the events, or may have them. */
-  uncertain(): void
-  paused(isPaused: boolean): void
-  /** The stream, or the group in it, no longer exists. */
-  gone(feed: Feed, why: string): void
-}
-
-export interface FeedOptions {
-  readonly source: Source
-  readonly group: string
-  /** Identifies this process. */
-  readonly process: string
-  readonly ackWait: number
-  /** Milliseconds for which events are kept. */
-  readonly maxAge: number
-  /** The key that holds the process whose turn it is; only for ordered handlers. */
-  readonly turn?: string | undefined
-  readonly owner: FeedOwner
-  readonly rounds: Rounds
-  readonly logger: Logger
-}
 
 /** Receives the events of one stream. */
 export class Feed implements Watched {

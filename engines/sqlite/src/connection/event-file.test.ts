@@ -6,7 +6,8 @@ import type { Appended, NewEvent, TakenEvent } from '../log/event.ts'
 import type { Group } from '../log/groups.ts'
 import { newEvent } from '../testing/open-log.ts'
 import { WatchedDatabase } from '../testing/watched.ts'
-import { EventFile, type Member } from './event-file.ts'
+import { EventFile } from './event-file.ts'
+import type { Member } from './members.ts'
 
 /** A file on a clock that the test moves, and what its publishers were told. */
 class Setting {
@@ -185,6 +186,29 @@ describe('an open file', () => {
     for (const event of member.has) setting.file.settle(group, { kind: 'done', event }, () => void written++)
     while (written < 1_200) await setting.turns()
     assert.deepEqual([written, setting.file.groups.lag(group), group.pending], [1_200, 0, 0])
+  })
+
+  it('gives on what it has taken, though a handler that runs first leaves no room for it', async () => {
+    const setting = new Setting()
+    const [first, second] = ['p', 'q'].map((pattern) => setting.group(false, pattern)) as [Group, Group]
+    const has: string[] = []
+    let room = 1
+    const member = (name: string): Member => ({
+      logger: setting.log.logger,
+      get room() {
+        return room
+      },
+      deliver(events) {
+        room = 0
+        has.push(`${name} ${events.length}`)
+      }
+    })
+    setting.file.join(first, member('one'))
+    setting.file.join(second, member('two'))
+    setting.publish({ pattern: 'p' })
+    setting.publish({ pattern: 'q' })
+    await setting.turns()
+    assert.deepEqual(has, ['one 1', 'two 1'])
   })
 
   it('gives nothing to a paused group, and goes on with it', async () => {

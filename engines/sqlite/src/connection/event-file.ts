@@ -6,7 +6,6 @@ import {
   type Clock,
   type DurableSettings,
   LOOK_AT_CLOCK,
-  type Logger,
   NotStoredError,
   quietLog,
   shown,
@@ -19,6 +18,7 @@ import { EventLog, type Keeping } from '../log/event-log.ts'
 import { type Group, Groups, type Settled } from '../log/groups.ts'
 import { Letters } from '../log/letters.ts'
 import { type InTransaction, runWith } from './in-transaction.ts'
+import { deliver, type Member, roomOf, type Working } from './members.ts'
 
 /** Most events, and most bytes of events, that are stored in one turn. */
 const MOST_STORED = 512
@@ -30,14 +30,6 @@ const MOST_TAKEN = 512
 const PRUNED_EVERY = 1_000
 /** Milliseconds until the file is written again after it could not be written. */
 const AGAIN_AFTER = 1_000
-
-/** Gets the events of a group: the handler of one service. */
-export interface Member {
-  readonly logger: Logger
-  /** Number of further events that it takes now. */
-  readonly room: number
-  deliver(events: readonly TakenEvent[]): void
-}
 
 /** An event that is to be stored, for a publisher. */
 export interface Outgoing {
@@ -52,14 +44,6 @@ interface ToSettle {
   readonly group: Group
   readonly settled: Settled
   readonly done: (() => void) | undefined
-}
-
-/** A group that has handlers in this process. */
-interface Working {
-  readonly group: Group
-  readonly members: Member[]
-  /** The member that gets the next event. */
-  turn: number
 }
 
 export interface EventFileInit {
@@ -384,27 +368,4 @@ function after(clock: Clock, pause: number, keepsAlive: boolean, wake: () => voi
   const timer = setTimeout(wake, pause)
   timer.unref()
   return () => clearTimeout(timer)
-}
-
-/** The members that get events: one has all of an ordered group, because events of another one could overtake. */
-function takers({ group, members }: Working): readonly Member[] {
-  return group.ordered ? members.slice(0, 1) : members
-}
-
-function roomOf(working: Working): number {
-  return takers(working).reduce((sum, { room }) => sum + Math.max(0, room), 0)
-}
-
-/** Passes events to the members in turn, each as many as it has room for. */
-function deliver(working: Working, events: readonly TakenEvent[]): void {
-  const members = takers(working)
-  const shares = members.map(() => [] as TakenEvent[])
-  const rooms = members.map(({ room }) => room)
-  for (const event of events) {
-    while ((rooms[working.turn % members.length] as number) <= 0) working.turn++
-    const at = working.turn++ % members.length
-    ;(shares[at] as TakenEvent[]).push(event)
-    rooms[at] = (rooms[at] as number) - 1
-  }
-  for (const [at, share] of shares.entries()) if (share.length > 0) members[at]?.deliver(share)
 }

@@ -13,9 +13,9 @@ import {
   type Logger,
   skippedAtStart
 } from '@elysia-microservices/transport/kit'
-import type { Member } from '../connection/event-file.ts'
 import type { SqliteConnection } from '../connection/files.ts'
 import type { InTransaction } from '../connection/in-transaction.ts'
+import type { Member } from '../connection/members.ts'
 import type { TakenEvent } from '../log/event.ts'
 import type { Group } from '../log/groups.ts'
 import type { CheckedOptions } from '../options/options.ts'

@@ -16,6 +16,7 @@ import { addTo, GRACE, LONGEST_PAUSE, type Outcome, publishAll, type Unanswered 
 import { LeftBehind } from './left-behind.ts'
 import { type CheckedRelayOptions, type OutboxRelayOptions, relayOptions } from './options.ts'
 import { type PutAside, PutAsideEvents } from './put-aside.ts'
+import { type Round, roundOf } from './round.ts'
 import { Sleep } from './sleep.ts'
 import {
   CHECK_MARK,
@@ -107,12 +108,6 @@ const CHECK_MARK_EVERY = 60_000
 const MOST_BYTES = 16 * 1024 * 1024
 /** Pauses while the database or the broker is down, in milliseconds. */
 const PAUSES = { minDelay: 100, maxDelay: 10_000 }
-
-/**
- * The result of a round. `standby`: another relay publishes; `nothing`: there were no events; `some`: at least one
- * event was published; `none published`: all attempts failed; `unanswered`: no attempt has ended yet.
- */
-type Round = 'standby' | 'nothing' | 'some' | 'none published' | 'unanswered'
 
 /**
  * The relay's work runs in this asynchronous scope, so that it does not belong to the trace, or any other context,
@@ -387,12 +382,6 @@ class Relay implements OutboxRelay {
   #at(statement: string): string {
     return inSchema(statement, this.#options.schema)
   }
-}
-
-/** The result of a round in which attempts have ended; `undefined` if none has. */
-function roundOf({ published, failures }: Outcome): 'some' | 'none published' | undefined {
-  if (published.length > 0 || failures.some(({ pause }) => pause === null)) return 'some'
-  return failures.length > 0 ? 'none published' : undefined
 }
 
 /** PostgreSQL's error codes for a missing table and a missing schema. Bun has them in `errno`. */
