@@ -1,0 +1,220 @@
+/** The functions of the tables, over PostgreSQL inside the process. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { Embedded, EmbeddedGroup } from '../testing/embedded.ts'
+
+let database: Embedded
+before(async () => {
+  database = await Embedded.open()
+})
+after(() => database.close())
+
+/** A group with these events, which its process has taken. */
+async function taken(ids: readonly string[], isTransactional = false) {
+  const group = await new EmbeddedGroup(database, isTransactional).join()
+  await group.publish(ids)
+  const { came } = await group.turn()
+  assert.deepEqual(
+    came,
+    ids.map((id) => `${id} 1`)
+  )
+  return group
+}
+
+describe('an id', () => {
+  it('is stored once within its window, one by one and together', async () => {
+    const group = await new EmbeddedGroup(database).join()
+    const [first] = await group.publish(['a'])
+    const again = await group.publish(['a'])
+    const together = await group.publish(['a', 'b', 'b'])
+    assert.deepEqual([first?.isDuplicate, again], [false, [{ ...first, isDuplicate: true }]])
+    assert.deepEqual(
+      together.map(({ isDuplicate }) => isDuplicate),
+      [true, false, true]
+    )
+    assert.deepEqual((await group.turn()).came, ['a 1', 'b 1'])
+    const [later] = await group.publish(['a'], undefined, {}, 0)
+    assert.equal(later?.isDuplicate, false)
+  })
+
+  it('is that of one event while it waits for its time, and within its window then', async () => {
+    const group = await new EmbeddedGroup(database).join()
+    const [waits] = await group.publish(['a'], undefined, { delay: 3_600_000 })
+    assert.deepEqual(waits, { position: undefined, isDuplicate: false, isHeld: false })
+    assert.deepEqual(await group.publish(['a']), [{ ...waits, isDuplicate: true }])
+    assert.equal(await database.tables.fire(group.pattern, 'a'), true)
+    assert.deepEqual((await group.turn()).came, ['a 1'])
+    assert.equal((await group.publish(['a']))[0]?.isDuplicate, true)
+    assert.equal(await database.tables.fire(group.pattern, 'a'), false)
+  })
+})
+
+describe('what becomes of events', () => {
+  it('is written once: a second time it is the fate of a batch that is gone', async () => {
+    const group = await taken(['a', 'b', 'c'])
+    const settled = group.settling({ back: ['b'], dead: ['c'] })
+    assert.deepEqual((await group.turn([settled])).came, ['b 2'])
+    const again = await group.turn([settled])
+    assert.deepEqual([again.lost, again.came], [[settled.batch], []])
+    const letters = await database.tables.letters(group.name, '0', 10)
+    assert.deepEqual(
+      letters.map(({ id, attempts }) => [id, attempts]),
+      [['c', 1]]
+    )
+  })
+
+  it('leaves those that still run with their process', async () => {
+    const group = await taken(['a', 'b'])
+    const settled = group.settling({ left: ['b'] })
+    assert.deepEqual((await group.turn([settled])).came, [])
+    assert.deepEqual(await group.turn([], undefined, 'other').then(({ came }) => came), [])
+    assert.deepEqual((await group.turn([{ ...settled, left: [] }])).lost, [])
+    assert.equal(await database.tables.lag(group.name), 0)
+  })
+
+  it('makes a dead letter of its own group, which comes back from its first attempt on, and is over then', async () => {
+    const group = await taken(['a'])
+    const other = await new EmbeddedGroup(database).join()
+    await group.turn([group.settling({ dead: ['a'] })])
+    const { tables } = database
+    const [letter] = await tables.letters(group.name, '0', 10)
+    const place = String(letter?.['place'])
+    assert.deepEqual(await tables.letters(other.name, '0', 10), [])
+    assert.deepEqual([await tables.redrive(other.name, place), await tables.discard(other.name, place)], [false, false])
+    assert.equal(await tables.redrive(group.name, place), true)
+    assert.equal(await tables.redrive(group.name, place), false)
+    assert.deepEqual((await group.turn()).came, ['a 1'])
+    await group.turn([group.settling({}, [place])])
+    assert.deepEqual((await group.turn()).came, [])
+    assert.deepEqual(await database.query('select from elysia_microservices.letter where grp = $1', group.id), [])
+  })
+})
+
+describe('a process without a sign of life', () => {
+  it('loses its events to others, as begun, and what it says of them then does nothing', async () => {
+    const group = await taken(['a', 'b'])
+    await group.silence()
+    assert.deepEqual((await group.turn([], undefined, 'other')).came, ['a 2', 'b 2'])
+    const late = await group.turn([group.settling({ dead: ['a'] })])
+    assert.equal(late.lost.length, 1)
+    assert.deepEqual(await database.tables.letters(group.name, '0', 10), [])
+  })
+
+  it('keeps them while it gives signs, and gives them up at its end', async () => {
+    const group = await taken(['a'])
+    await group.turn()
+    assert.deepEqual((await group.turn([], undefined, 'other')).came, [])
+    await database.tables.leave(group.process)
+    assert.deepEqual((await group.turn([], undefined, 'other')).came, ['a 2'])
+  })
+
+  it('that never heard of a turn that has taken events has not begun them', async () => {
+    const group = await taken(['a'])
+    group.known = []
+    assert.deepEqual((await group.turn()).came, ['a 1'])
+  })
+})
+
+describe('an event of a transactional handler', () => {
+  it('is done by its acknowledgement alone, and comes back if that was rolled back', async () => {
+    const group = await taken(['a', 'b', 'c'], true)
+    const [a, , c] = [...group.has.values()]
+    assert.equal(a && (await database.acknowledge(a)), true)
+    // The second time, or after another process has it, its transaction cannot be committed.
+    assert.equal(a && (await database.acknowledge(a)), false)
+    const settled = group.settling({ discarded: ['c'] })
+    assert.deepEqual((await group.turn([settled])).came, ['b 2'])
+    assert.equal(c && (await database.acknowledge(c)), false)
+  })
+
+  it('cannot be acknowledged by a process that has lost it', async () => {
+    const group = await taken(['a'], true)
+    const [a] = [...group.has.values()]
+    await group.silence()
+    assert.deepEqual((await group.turn([], undefined, 'other')).came, ['a 2'])
+    assert.equal(a && (await database.acknowledge(a)), false)
+    const [again] = [...group.has.values()]
+    assert.equal(again && (await database.acknowledge(again)), true)
+  })
+})
+
+describe('an ordered group', () => {
+  it('leaves the later events of a key to the process that has the first, and takes others', async () => {
+    const group = await new EmbeddedGroup(database).join(true)
+    await group.publish(['a1'], 'a')
+    assert.deepEqual((await group.turn()).came, ['a1 1'])
+    await group.publish(['a2'], 'a')
+    await group.publish(['b1'], 'b')
+    assert.deepEqual((await group.turn([], undefined, 'other')).came, ['b1 1'])
+    assert.deepEqual((await group.turn()).came, ['a2 1'])
+  })
+})
+
+describe('what is due', () => {
+  it('is found behind bounds, and everything without them', async () => {
+    const group = await taken(['a', 'b'])
+    const { bounds } = await group.turn([group.settling({ back: ['a', 'b'] })], [group.id], group.process, 1)
+    assert.deepEqual(Object.keys(bounds ?? {}).sort(), [String(group.id), 'later'].sort())
+    // One of the two is left, and the bound is not behind it.
+    assert.deepEqual((await group.turn([], bounds ?? {})).came.length, 1)
+    const far = { later: 4e12, [group.id]: 4e12 }
+    await group.turn([group.settling({ back: [...group.has.keys()] })], far, group.process, 0)
+    assert.deepEqual((await group.turn([], far)).came, [])
+    assert.equal((await group.turn([], far)).bounds, null)
+    assert.equal((await group.turn([], [group.id])).came.length, 1)
+  })
+
+  it('of the future comes when it is due, and not before', async () => {
+    const group = await new EmbeddedGroup(database).join()
+    await group.publish(['later'], undefined, { delay: 3_600_000 })
+    await group.publish(['soon'], undefined, { delay: 3_600_000 })
+    assert.deepEqual((await group.turn()).came, [])
+    await database.query(
+      "update elysia_microservices.later set due = now() where pattern = $1 and id = 'soon'",
+      group.pattern
+    )
+    await group.turn()
+    assert.deepEqual((await group.turn()).came, ['soon 1'])
+    assert.equal(await database.tables.cancel(group.pattern, 'later'), true)
+    assert.equal(await database.tables.cancel(group.pattern, 'later'), false)
+  })
+})
+
+describe('a group', () => {
+  it('takes nothing while it is paused, and counts what waits', async () => {
+    const group = await new EmbeddedGroup(database).join()
+    await group.publish(['a', 'b'])
+    await database.tables.pause(group.name, true)
+    assert.deepEqual((await group.turn()).came, [])
+    assert.deepEqual(await database.tables.figures([group.id]), [{ id: group.id, paused: true, lag: 2 }])
+    await database.tables.pause(group.name, false)
+    assert.deepEqual((await group.turn([], undefined, group.process, 1)).came, ['a 1'])
+    assert.deepEqual((await group.turn()).came, ['b 1'])
+  })
+})
+
+describe('what is too old', () => {
+  it('is deleted behind what was deleted before, and from the beginning', async () => {
+    const group = await new EmbeddedGroup(database).join()
+    await group.publish(['a', 'b'])
+    await group.turn()
+    const count = async () =>
+      (
+        await database.query(
+          'select count(*)::integer as count from elysia_microservices.event where pattern = $1',
+          group.pattern
+        )
+      )[0]?.['count']
+    assert.equal((await database.tables.prune(3_600_000, 1_000)).more, false)
+    assert.equal(await count(), 2)
+    await database.query(
+      "update elysia_microservices.event set published = now() - interval '2 hours' where pattern = $1",
+      group.pattern
+    )
+    const all = { deleted: '999999', forgotten: 0 }
+    await database.tables.prune(3_600_000, 1_000, all)
+    assert.equal(await count(), 2)
+    const pruned = await database.tables.prune(3_600_000, 1_000)
+    assert.deepEqual([await count(), Number(pruned.deleted) > 0, pruned.more], [0, true, false])
+  })
+})

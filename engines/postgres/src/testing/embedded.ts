@@ -1,0 +1,131 @@
+/**
+ * PostgreSQL inside the process, compiled to WebAssembly: the statements of this package run on it without a server. It
+ * has one session, so nothing waits for anything here; `tables.slow.test.ts` has what several sessions do.
+ */
+import { databaseOf } from '@elysia-microservices/outbox/database'
+import { PGlite } from '@electric-sql/pglite'
+import { acknowledgeEvent } from '../connection/in-transaction.ts'
+import { Tables } from '../connection/tables.ts'
+import type { Looks, Settling, TakenRow } from '../connection/turn.ts'
+import { migrateEvents } from '../tables/migrate-events.ts'
+
+type Row = Record<string, unknown>
+
+export class Embedded {
+  readonly tables: Tables
+  readonly #engine: PGlite
+
+  private constructor(engine: PGlite, tables: Tables) {
+    this.#engine = engine
+    this.tables = tables
+  }
+
+  /** Loads PostgreSQL, which takes a second or two, and creates the tables. */
+  static async open(): Promise<Embedded> {
+    const engine = await PGlite.create()
+    const client = {
+      query: async (text: string, values?: unknown[]) => {
+        if (values !== undefined) return engine.query(text, values)
+        return (await engine.exec(text)).at(-1) ?? { rows: [] }
+      },
+      on() {},
+      removeListener() {},
+      release() {}
+    }
+    const connect = (connected: (error: undefined, given: object) => void) => connected(undefined, client)
+    const pool = { totalCount: 0, query: client.query, connect }
+    await migrateEvents(pool as never)
+    return new Embedded(engine, new Tables(databaseOf(pool as never), 'elysia_microservices'))
+  }
+
+  async query(text: string, ...values: unknown[]): Promise<Row[]> {
+    return (await this.#engine.query<Row>(text, values)).rows
+  }
+
+  /** Acknowledges an event, in a transaction of its own. */
+  acknowledge(row: TakenRow): Promise<boolean> {
+    const query = async (text: string, values: readonly (string | null)[] = []) =>
+      (await this.#engine.query<Row>(text, [...values])).rows
+    return acknowledgeEvent({ query }, 'elysia_microservices', row)
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close()
+  }
+}
+
+let count = 0
+
+/** One group, its events and a process that handles them. */
+export class EmbeddedGroup {
+  readonly database: Embedded
+  readonly name = `g${++count}`
+  readonly pattern = `p${count}`
+  readonly process = `one ${count}`
+  readonly isTransactional: boolean
+  id = 0
+
+  constructor(database: Embedded, isTransactional = false) {
+    this.database = database
+    this.isTransactional = isTransactional
+  }
+
+  async join(isOrdered = false): Promise<this> {
+    const joined = await this.database.tables.join(this.name, this.pattern, null, isOrdered, { kind: 'all' })
+    this.id = joined.id
+    return this
+  }
+
+  /** Stores events. @param keys of the events; `undefined`: they have none */
+  publish(ids: readonly string[], key?: string, time: { readonly delay?: number } = {}, window = 120_000) {
+    const event = { pattern: this.pattern, key, headers: undefined, body: '{"data":1}', ...time }
+    return this.database.tables.store(
+      ids.map((id) => ({ ...event, id })),
+      window
+    )
+  }
+
+  /** What a process has of the group: known to the database or not. */
+  known: string[] = []
+  /** The events that the process has, by id. */
+  readonly has = new Map<string, TakenRow>()
+
+  /** One turn of the process. @returns `id attempt` of each event that has come */
+  async turn(settled: readonly Settling[] = [], looks?: Looks, owner = this.process, most = 100) {
+    const claims = this.isTransactional ? { claims: true as const } : {}
+    const wanted = most === 0 ? [] : [{ id: this.id, most, back: most, ...claims }]
+    const known = owner === this.process ? this.known : []
+    const turn = await this.database.tables.turn(owner, 60_000, settled, known, wanted, false, 0, looks)
+    if (owner === this.process) {
+      this.known = [...new Set([...this.known, ...turn.taken.map(({ batch }) => batch)])]
+      this.known = this.known.filter((batch) => !turn.lost.includes(batch))
+    }
+    for (const row of turn.taken) this.has.set(row.id, row)
+    return { ...turn, came: turn.taken.map(({ id, attempt }) => `${id} ${attempt}`) }
+  }
+
+  /** What becomes of the events of one batch: all that are not named are done. */
+  settling(given: Partial<Record<'left' | 'back' | 'dead' | 'discarded', readonly string[]>>, over: string[] = []) {
+    const rows = (ids: readonly string[] = []) => ids.map((id) => this.has.get(id) as TakenRow)
+    const of = ({ position, letter, attempt }: TakenRow) => ({ position, letter, attempt, lock: null })
+    const [first] = [...this.has.values()]
+    const settling: Settling = {
+      batch: first?.batch ?? '',
+      left: rows(given.left).map(of),
+      back: rows(given.back).map((row) => ({ ...of(row), delay: 0 })),
+      dead: rows(given.dead).map((row) => ({ ...row, reason: 'no' })),
+      discarded: rows(given.discarded),
+      over
+    }
+    this.has.clear()
+    return settling
+  }
+
+  /** The process has given no sign of life for two minutes. */
+  silence() {
+    return this.database.query(
+      "update elysia_microservices.process set seen = seen - interval '2 minutes' where id = $1",
+      this.process
+    )
+  }
+}
