@@ -1,4 +1,4 @@
-/** What is asked of PostgreSQL for a user, and what of its answers, over a pool that answers as the test says. */
+/** The statements for a user and their answers, over a pool that answers as the test says. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inbox } from './inbox.ts'

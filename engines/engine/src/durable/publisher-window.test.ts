@@ -1,4 +1,4 @@
-/** What a publisher keeps of its events: their times, their places in its window, and the addresses that it knows. */
+/** A publisher keeps the times of its events, their places in its window, and the addresses that it knows. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { TimeoutError } from '@elysia-microservices/transport/kit'

@@ -16,7 +16,7 @@ interface Opened extends StoreConnection {
 /** A client whose durable part tells what happens to it. */
 class Scene {
   readonly opened: Opened[] = []
-  /** What its durable part, its connections, its listeners and the log are told. */
+  /** All that its durable part, its connections, its listeners and the log are told. */
   readonly told: string[] = []
   /** Happens while a connection is opened. */
   opening = async (_: CarrierListener): Promise<void> => {}
@@ -61,7 +61,7 @@ class Scene {
     return connection
   }
 
-  /** What was told since the last call, without lines of the log. */
+  /** All that was told since the last call, without lines of the log. */
   get heard(): string[] {
     return this.told.splice(0).filter((line) => !/[A-Z]/.test(line[0] ?? ''))
   }

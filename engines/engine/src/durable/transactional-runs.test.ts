@@ -23,7 +23,7 @@ function running() {
   return { runs, lines, run }
 }
 
-/** What a store does when a transaction is committed. */
+/** A transaction of the run is committed. */
 function commit(run: TransactionalRun<Event>): void {
   run.isCommitted = true
   run.event.isAcknowledged = true

@@ -1,4 +1,4 @@
-/** What users do in transactions of their own, and this package over its pool: events are stored, or acknowledged. */
+/** Storing and acknowledging events, in a transaction of the user or over the pool. */
 import { type Connection, inSchema } from '@elysia-microservices/outbox/database'
 import type { TakenRow } from './turn.ts'
 

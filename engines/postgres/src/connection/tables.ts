@@ -23,7 +23,7 @@ export interface Deleted {
 /** Nothing is known to be deleted. */
 export const NOTHING: Deleted = { deleted: '0', forgotten: 0 }
 
-/** What has become of an attempt to delete. */
+/** The outcome of an attempt to delete. */
 export interface Pruned extends Deleted {
   /** There may be more to delete. */
   readonly more: boolean

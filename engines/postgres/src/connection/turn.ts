@@ -1,4 +1,4 @@
-/** What a turn of a process tells the database, and what the database answers. */
+/** The words of a turn: a process tells the database what has become of events, and gets others. */
 
 /** An event as a turn returns it. */
 export interface TakenRow {

@@ -10,7 +10,7 @@ import type { CheckedOptions } from '../options/options.ts'
 const EVERY = 30_000
 const WHOLLY_EVERY = 600_000
 
-/** What one process deletes. */
+/** The deletions of one process. */
 export class Pruning {
   readonly #options: Pick<CheckedOptions, 'maxAge' | 'duplicateWindow'>
   readonly #clock: Clock

@@ -85,7 +85,7 @@ export class EmbeddedGroup {
     )
   }
 
-  /** What a process has of the group: known to the database or not. */
+  /** The batches of which the process knows. */
   known: string[] = []
   /** The events that the process has, by id. */
   readonly has = new Map<string, TakenRow>()
@@ -104,7 +104,7 @@ export class EmbeddedGroup {
     return { ...turn, came: turn.taken.map(({ id, attempt }) => `${id} ${attempt}`) }
   }
 
-  /** What becomes of the events of one batch: all that are not named are done. */
+  /** The fates of the events of one batch: all that are not named are done. */
   settling(given: Partial<Record<'left' | 'back' | 'dead' | 'discarded', readonly string[]>>, over: string[] = []) {
     const rows = (ids: readonly string[] = []) => ids.map((id) => this.has.get(id) as TakenRow)
     const of = ({ position, letter, attempt }: TakenRow) => ({ position, letter, attempt, lock: null })

@@ -32,7 +32,7 @@ export class FakeTables {
   lag: GroupFigures[] = []
   /** How many calls of `prune` find more. */
   toPrune = 0
-  /** What was deleted before each call, as it was told. */
+  /** How much was deleted before each call, as it was told. */
   readonly prunedBehind: Deleted[] = []
   readonly left: string[] = []
   /** Why listening fails; `undefined`: it does not. */

@@ -1,4 +1,4 @@
-/** What a feed is told, and whom it tells of its events. */
+/** The options of a feed, and the handler that it tells of its events. */
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { RedisEvent, Source } from './event.ts'
 import type { HeldEvents } from './held.ts'

@@ -289,7 +289,7 @@ class Relay implements OutboxRelay {
       const columns = failures.map(({ position, reason, pause }) => ({ position, reason, pause }))
       await connection.query(this.#at(FAILED), [JSON.stringify(columns)])
     }
-    // What could not be recorded is recorded again, and counts once.
+    // If this fails, all is recorded again, and counts once.
     this.#published += published.length
     this.#duplicates += duplicates
     this.#retries += failures.length
