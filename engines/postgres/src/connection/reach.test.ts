@@ -67,7 +67,7 @@ describe('whether PostgreSQL answers', () => {
     assert.equal(server.probes, probes)
   })
 
-  it('is nobody’s business after the end', async () => {
+  it('is told to nobody after the end', async () => {
     const { told, clock, server, reach } = reaching()
     reach.watch()
     reach.close()

@@ -134,7 +134,7 @@ describe('the transaction of a handler', () => {
     assert.equal(discarding.event.isAcknowledged, false)
   })
 
-  it('may be the handler’s own: whether it is committed, the database knows', async () => {
+  it("may be the handler's own: whether it is committed, the database knows", async () => {
     for (const isGone of [false, true]) {
       const handling = new Handling()
       handling.isGone = isGone
