@@ -261,6 +261,39 @@ describe('the queue shared with NestJS', () => {
     assert.equal(waiting(), 1)
   })
 
+  it('is consumed no more by a service that stops, also when its server is lost meanwhile', async () => {
+    const service = await connect({ nest: { queue: 'nest', noAck: false } })
+    await service.take([subject('p')], () => assert.fail('It has left'))
+    await service.leave()
+    server.stop()
+    server.start()
+    while (!happened.includes('restored')) await new Promise(setImmediate)
+    publish('p')
+    await settled()
+    assert.deepEqual([waiting(), server.queues.get('nest')?.consumers.length], [1, 0])
+  })
+
+  it('is asked for its consumers again after a loss', async () => {
+    const service = await connect({ nest: { queue: 'nest' } })
+    const taken: Carried[] = []
+    await service.take([subject('p')], (_subject, message) => void taken.push(message))
+    const client = await connect({ nest: { queue: 'nest' } })
+    const inbox = client.newInbox()
+    const heard: unknown[] = []
+    client.listen(inbox, ({ isNobody }) => void heard.push(isNobody))
+    const request = JSON.stringify({ pattern: 'p', data: 1 })
+    client.publish('p', request, `${inbox}1`)
+    await settled()
+    assert.equal(taken.length, 1)
+    await service.close()
+    server.stop()
+    server.start()
+    while (!happened.includes('restored')) await new Promise(setImmediate)
+    client.publish('p', request, `${inbox}2`)
+    await settled()
+    assert.deepEqual([heard, waiting()], [[true], 0])
+  })
+
   it('is sent no request while nobody consumes it', async () => {
     const client = await connect({ nest: { queue: 'nest' } })
     server.declareQueue('nest', { durable: true }, client)
