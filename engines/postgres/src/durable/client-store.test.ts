@@ -35,9 +35,8 @@ describe('a client over PostgreSQL', () => {
       }
     })
     assert.equal(watched(), 1)
-    assert.deepEqual(await store.publish('p', 1, { id: 'a', key: 'k', headers: { x: '1' } }), {
-      ...{ id: 'a', position: '7', duplicate: false }
-    })
+    const published = await store.publish('p', 1, { id: 'a', key: 'k', headers: { x: '1' } })
+    assert.deepEqual(published, { id: 'a', position: '7', duplicate: false })
     assert.equal((await store.publish('p', 1, { id: 'known' })).duplicate, true)
     await store.publish('p', 1, { id: 'late', at: new Date(4e12) })
     const [first, , late] = stored
