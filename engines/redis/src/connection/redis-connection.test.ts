@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type Carried, type CarrierListener, type Subject, textOf } from '@elysia-microservices/engine'
+import type { Driver, DriverConnection, DriverListener } from '../driver.ts'
 import { OverFake } from '../testing/over-fake.ts'
 import { CHANGES } from '../words/channels.ts'
-import type { RedisConnection } from './redis-connection.ts'
+import { RedisConnection } from './redis-connection.ts'
 
 const WORDS = '{"pattern":"p","data":1,"id":"7"}'
 const EVENT = '{"pattern":"p","data":1}'
@@ -259,6 +260,53 @@ describe('a connection to Redis', () => {
     over.server.start()
     await over.settle()
     assert.deepEqual([service.isConnected, connection.isConnected], [true, false])
+  })
+
+  it('tells callers again that it is there when the server is', async () => {
+    await serve('a', subjectOf('p'))
+    await over.connect()
+    const told: unknown[] = []
+    over.server.refuses = (asked, about) => {
+      if (asked === 'publish') told.push(about)
+      return undefined
+    }
+    over.server.stop()
+    over.server.start()
+    await over.settle()
+    assert.deepEqual(told, [CHANGES])
+  })
+
+  it('reconnects if a message was not sent, unless the driver says in the same turn that the server is lost', async () => {
+    const happened: string[] = []
+    let listener: DriverListener | undefined
+    const opened: Partial<DriverConnection> = {
+      isConnected: true,
+      isCluster: false,
+      publish: () => Promise.reject(new Error('Command timed out')),
+      renew: () => void happened.push('renew'),
+      ping: async () => {},
+      close: () => {}
+    }
+    const driver: Driver = {
+      open: async (_options, _name, told) => {
+        listener = told
+        return opened as DriverConnection
+      }
+    }
+    const connection = await RedisConnection.open(driver, over.optionsOf(), undefined, {
+      lost: () => void happened.push('lost'),
+      failed: (error) => void happened.push((error as Error).message)
+    } as CarrierListener)
+    const reply = `${connection.newInbox()}1-r-`
+    connection.publish(reply, 'answer')
+    await over.settle()
+    assert.deepEqual(happened.splice(0), ['Command timed out', 'renew'])
+    connection.publish(reply, 'answer')
+    await Promise.resolve()
+    listener?.lost()
+    await over.settle()
+    assert.deepEqual(happened, ['lost'])
+    await connection.close()
   })
 
   it('says that an event could not be stored when all that was emitted is waited for', async () => {

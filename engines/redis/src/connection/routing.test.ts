@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { beforeEach, describe, it } from 'node:test'
+import type { DriverConnection } from '../driver.ts'
+import { CHANGES, changeOf, placeOf } from '../words/channels.ts'
+import { Routing, type Sending } from './routing.ts'
+
+const EVENT = '{"pattern":"p","data":1}'
+
+describe('the search for receivers in Redis', () => {
+  /** The channels of processes that the server lists at each look-up; the last list stays. */
+  let lists: (readonly string[] | Promise<readonly string[]>)[]
+  /** The channels that somebody listens to. */
+  let there: Set<string>
+  let sent: string[]
+  let subscribed: string[]
+  let lookUps: number
+  let routing: Routing
+  beforeEach(() => {
+    ;[lists, there, sent, subscribed, lookUps] = [[[]], new Set(), [], [], 0]
+    const sending: Sending = {
+      isConnected: true,
+      send: async (channel, _words, heard) => {
+        sent.push(channel)
+        const receivers = there.has(channel) ? 1 : 0
+        heard?.(receivers)
+        return receivers
+      },
+      defer: () => {},
+      unsent: () => {},
+      nobody: () => sent.push('nobody')
+    }
+    const driver = {
+      subscribe: async (channel: string) => void subscribed.push(channel),
+      services: async () => {
+        lookUps++
+        return lists.length > 1 ? lists.shift() : lists[0]
+      }
+    } as unknown as DriverConnection
+    routing = new Routing(sending, driver)
+  })
+
+  /** The channel of a process for events of the pattern `p`. */
+  const channelOf = (id: string) => placeOf('p', 'q', id, false).channel
+  /** Lets all that can happen happen. */
+  const settle = async () => {
+    for (let n = 0; n < 10; n++) await turn()
+  }
+
+  it('looks up again what changed while a look-up was under way, whose list may be older', async () => {
+    let answer: (channels: readonly string[]) => void = () => {}
+    const first = new Promise<readonly string[]>((resolve) => {
+      answer = resolve
+    })
+    const started = channelOf('aaaa')
+    there.add(started)
+    lists = [first, [started]]
+    const following = routing.follow()
+    await settle()
+    routing.changed(changeOf({ isThere: true, channels: [started] }))
+    answer([])
+    await following
+    await settle()
+    await routing.emit('p', EVENT)
+    assert.deepEqual([lookUps, subscribed, sent], [2, [CHANGES], [started, 'p']])
+  })
+
+  it('sends an event to a process that has started when all that it knew of a queue have gone', async () => {
+    const [gone, also, started] = ['aaaa', 'bbbb', 'cccc'].map(channelOf) as [string, string, string]
+    const other = placeOf('p', 'other', 'dddd', false).channel
+    there.add(started).add(other)
+    lists = [
+      [gone, also, other],
+      [other, started]
+    ]
+    await routing.emit('p', EVENT)
+    assert.deepEqual(sent.toSorted(), [gone, also, started, other, 'p'].toSorted())
+    // Those that have gone are asked no more.
+    sent = []
+    await routing.emit('p', EVENT)
+    assert.deepEqual(sent.toSorted(), [started, other, 'p'].toSorted())
+  })
+
+  it('says that nobody has an event only if no queue, no NestJS service and no store has it', async () => {
+    await routing.emit('p', EVENT, 'reply')
+    assert.deepEqual(sent, ['p', 'nobody'])
+    sent = []
+    there.add('p')
+    await routing.emit('p', EVENT, 'reply')
+    assert.deepEqual(sent, ['p'])
+    there.clear()
+    sent = []
+    routing.stored = { store: async () => true, forget: () => {} }
+    await routing.emit('p', EVENT, 'reply')
+    assert.deepEqual(sent, ['p'])
+  })
+
+  it('forgets which durable handlers there are, and looks up the processes, when the server is there again', async () => {
+    let forgotten = 0
+    routing.stored = { store: async () => false, forget: () => void forgotten++ }
+    routing.restored()
+    await settle()
+    assert.deepEqual([forgotten, lookUps], [1, 0])
+    await routing.follow()
+    routing.restored()
+    await settle()
+    assert.deepEqual([forgotten, lookUps], [2, 2])
+  })
+})
