@@ -24,6 +24,8 @@ class Scene {
   readonly opened: Opened[] = []
   /** The events of its life: calls of the handler's consumer, closed connections, and lines of the log. */
   readonly happened: string[] = []
+  /** How often the runs of the consumer were cut. */
+  cuts = 0
   readonly clock = new ManualClock()
   /** Happens while the consumer starts. */
   starting = async (_: Opened): Promise<void> => {}
@@ -66,7 +68,7 @@ class Scene {
               await this.stopping()
               this.happened.push('stops')
             },
-            cut() {}
+            cut: () => void this.cuts++
           })
         }),
         clientStore: () => assert.fail('There is no client')
@@ -116,7 +118,9 @@ describe('a service whose store', () => {
     assert.equal(scene.unavailable, LOST)
     scene.last.listener.restored()
     assert.equal(scene.unavailable, undefined)
+    assert.equal(scene.cuts, 0)
     await scene.server.stop()
+    assert.equal(scene.cuts, 1, 'A handler that still runs when the time to stop is over is cut')
     assert.deepEqual(scene.happened, [
       'starts over 1',
       `${LOST}; until it is back, durable handlers get no events`,

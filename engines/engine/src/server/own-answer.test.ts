@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { it } from 'node:test'
 import { pause } from '@elysia-microservices/test-support'
 import { IncomingMessage } from '@elysia-microservices/transport/kit'
+import type { Carried } from '../carrier.ts'
+import { Told } from '../words.ts'
 import type { OpenConnection } from './open-connection.ts'
 import { OwnAnswer } from './own-answer.ts'
 
@@ -67,4 +69,21 @@ it('a request is given up when its caller stops waiting, though no word of the c
   await Promise.race([aborted, pause(1_000)])
   assert.ok(message.signal.aborted, 'The handler still runs, though the time of its caller is over')
   assert.deepEqual([ends, answered], [1, []])
+})
+
+it('a stream stays within its window, however many characters its caller claims to have taken', () => {
+  const ends: (() => void)[] = []
+  const connection = {
+    control: { add() {}, remove() {}, address: () => 'control' },
+    callers: { of: () => ({ streams: 0, hasRoomFor: () => true, room: { use() {} } }) },
+    carrier: { publish() {}, atTurnEnd: (task: () => void) => ends.push(task) },
+    logger: { error() {}, warn() {} }
+  } as unknown as OpenConnection
+  const token = { kind: 'stream', timeout: undefined, demand: 9, window: 20 } as const
+  const answer = new OwnAnswer(connection, 'inbox.1', '"1"', token, () => {})
+  const LARGE = 'x'.repeat(30)
+  assert.equal(answer.next(LARGE), false)
+  for (const end of ends.splice(0)) end()
+  answer.told(Told.granted, { words: `${Told.granted}9,1000000` } as Carried)
+  assert.equal(answer.next(LARGE), false, 'More was taken than was sent')
 })

@@ -39,6 +39,7 @@ describe('the input of a channel', () => {
       const { input, losses } = begin()
       input.take('1 1')
       later(input)
+      assert.equal(losses(), 1)
       input.expect(9)
       await assert.rejects(read(input), LOST)
       assert.equal(losses(), 1)
