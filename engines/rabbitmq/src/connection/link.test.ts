@@ -106,3 +106,38 @@ it('channels that were replaced stay until all is confirmed, but not without end
   assert.equal(server.channels.size, before + 16)
   await link.close()
 })
+
+it('a connection over which not all can be set up again is closed before the next one is made', async () => {
+  const { server, clock, link, settled } = await watched()
+  let isRefused = false
+  const opened = new Set<unknown>()
+  const { driver } = server
+  const connect = driver.connect.bind(driver)
+  driver.connect = async (...args) => {
+    const connection = await connect(...args)
+    const close = connection.close.bind(connection)
+    connection.close = () => {
+      opened.delete(connection)
+      return close()
+    }
+    opened.add(connection)
+    return connection
+  }
+  const part = await link.open(async () => {
+    if (isRefused) throw new Error('not now')
+  })
+  isRefused = true
+  server.cut()
+  await settled()
+  assert.deepEqual([link.isConnected, part.channel], [false, undefined])
+  for (let tries = 0; tries < 3; tries++) {
+    await clock.advance(2_000)
+    await settled()
+    assert.equal(opened.size, 0, 'It stays open beside the next one')
+  }
+  isRefused = false
+  await clock.advance(2_000)
+  await settled()
+  assert.deepEqual([link.isConnected, opened.size, part.channel === undefined], [true, 1, false])
+  await link.close()
+})

@@ -87,6 +87,17 @@ describe('a group', () => {
     assert.deepEqual(ids(given.take(group, 1, 10)), ['c'])
   })
 
+  it('gets an event that was given back at once before those whose pause is over', () => {
+    const given = new OpenLog()
+    const group = given.join('g')
+    given.publish(0, { id: 'a' }, { id: 'b' })
+    const [a, b] = given.take(group) as [TakenEvent, TakenEvent]
+    given.settle(group, { kind: 'back', event: a, pause: 10 }, 0)
+    given.settle(group, { kind: 'back', event: b, pause: 0 }, 20)
+    assert.equal(group.due, 0)
+    assert.deepEqual(ids(given.take(group, 2, 20)), ['b', 'a'])
+  })
+
   it('has pauses that end as long after the clock is set back as they would have before', () => {
     const given = new OpenLog()
     const group = given.join('g')
