@@ -29,7 +29,12 @@ function begin() {
     secret: 'secret',
     mayHaveRun: true
   } as unknown as PendingCall
-  const engine = { name: 'shop', title: 'SHOP', where: 'shop:1', whyNot: () => undefined } as unknown as Engine
+  const engine = {
+    name: 'shop',
+    title: 'SHOP',
+    where: 'shop:1',
+    whyNot: () => undefined
+  } as unknown as Engine
   const sender = new CallSender(engine, carrier, 'inbox.', {} as ClientContext, calls)
   return { sender, call, happened }
 }

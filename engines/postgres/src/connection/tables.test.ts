@@ -19,7 +19,13 @@ describe('the tables of events', () => {
   it('give the events of a turn one by one, and say which of them the log has deleted', async () => {
     const lists = {
       ...{ position: ['1', '2'], letter: ['0', '4'], attempt: [1, 3], published: [10, 20] },
-      ...{ pattern: ['p', null], id: ['a', null], key: ['k', null], headers: [null, null], body: ['{}', null] }
+      ...{
+        pattern: ['p', null],
+        id: ['a', null],
+        key: ['k', null],
+        headers: [null, null],
+        body: ['{}', null]
+      }
     }
     const turn = { lost: ['6'], next: 50, bounds: null, taken: [{ group: 1, batch: '7', ...lists }] }
     const { tables, asked } = answering([{ turn: JSON.stringify(turn) }])

@@ -222,7 +222,11 @@ describe('a durable handler over PostgreSQL', () => {
     await handler.transactions.acknowledge(client, handler.deliveries.get('b'))
     await handler.end('b')
     await handler.end('c')
-    const told = handler.over.written.map(({ left, back, discarded }) => [left.length, back.length, discarded])
+    const told = handler.over.written.map(({ left, back, discarded }) => [
+      left.length,
+      back.length,
+      discarded
+    ])
     assert.deepEqual(told, [
       [2, 0, [{ position: '1', letter: '0' }]],
       [1, 0, []],

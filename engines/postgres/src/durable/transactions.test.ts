@@ -80,7 +80,10 @@ describe('the transaction of a handler', () => {
     })
     await ended
     assert.deepEqual(handling.statements, ['begin', 'acknowledge', 'rollback'])
-    assert.match(told.join(), /acknowledged already, or another process has it; the transaction is rolled back/)
+    assert.match(
+      told.join(),
+      /acknowledged already, or another process has it; the transaction is rolled back/
+    )
     // It is no failure of this handler, and the event comes no more.
     assert.equal(event.isAcknowledged, true)
   })
@@ -95,9 +98,7 @@ describe('the transaction of a handler', () => {
     assert.equal(failed.event.isAcknowledged, false)
     handling.ran.length = 0
     const again = handling.run(async (delivery) => {
-      await handling.transactions
-        .transaction(delivery, () => Promise.reject(new Error('no')))
-        .catch(() => {})
+      await handling.transactions.transaction(delivery, () => Promise.reject(new Error('no'))).catch(() => {})
       await handling.transactions.transaction(delivery, () => {})
     })
     await again.ended

@@ -80,23 +80,29 @@ describe('what becomes of events', () => {
     const [letter] = await tables.letters(group.name, '0', 10)
     const place = String(letter?.['place'])
     assert.deepEqual(await tables.letters(other.name, '0', 10), [])
-    assert.deepEqual([await tables.redrive(other.name, place), await tables.discard(other.name, place)], [false, false])
+    assert.deepEqual(
+      [await tables.redrive(other.name, place), await tables.discard(other.name, place)],
+      [false, false]
+    )
     assert.equal(await tables.redrive(group.name, place), true)
     assert.equal(await tables.redrive(group.name, place), false)
     assert.deepEqual((await group.turn()).came, ['a 1'])
     await group.turn([group.settling({}, [place])])
     assert.deepEqual((await group.turn()).came, [])
-    assert.deepEqual(await database.query('select from elysia_microservices.letter where grp = $1', group.id), [])
+    assert.deepEqual(
+      await database.query('select from elysia_microservices.letter where grp = $1', group.id),
+      []
+    )
   })
 })
 
 describe('a process without a sign of life', () => {
   it('loses its events to others, as begun, and what it says of them then does nothing', async () => {
     const group = await taken(['a', 'b'])
+    const late = group.settling({ dead: ['a'] })
     await group.silence()
     assert.deepEqual((await group.turn([], undefined, 'other')).came, ['a 2', 'b 2'])
-    const late = await group.turn([group.settling({ dead: ['a'] })])
-    assert.equal(late.lost.length, 1)
+    assert.deepEqual((await group.turn([late])).lost, [late.batch])
     assert.deepEqual(await database.tables.letters(group.name, '0', 10), [])
   })
 

@@ -2,8 +2,9 @@
  * PostgreSQL inside the process, compiled to WebAssembly: the statements of this package run on it without a server. It
  * has one session, so nothing waits for anything here; `tables.slow.test.ts` has what several sessions do.
  */
-import { databaseOf } from '@elysia-microservices/outbox/database'
+
 import { PGlite } from '@electric-sql/pglite'
+import { databaseOf } from '@elysia-microservices/outbox/database'
 import { acknowledgeEvent } from '../connection/in-transaction.ts'
 import { Tables } from '../connection/tables.ts'
 import type { Looks, Settling, TakenRow } from '../connection/turn.ts'
@@ -105,7 +106,10 @@ export class EmbeddedGroup {
   }
 
   /** The fates of the events of one batch: all that are not named are done. */
-  settling(given: Partial<Record<'left' | 'back' | 'dead' | 'discarded', readonly string[]>>, over: string[] = []) {
+  settling(
+    given: Partial<Record<'left' | 'back' | 'dead' | 'discarded', readonly string[]>>,
+    over: string[] = []
+  ) {
     const rows = (ids: readonly string[] = []) => ids.map((id) => this.has.get(id) as TakenRow)
     const of = ({ position, letter, attempt }: TakenRow) => ({ position, letter, attempt, lock: null })
     const [first] = [...this.has.values()]

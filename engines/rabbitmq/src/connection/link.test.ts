@@ -86,7 +86,10 @@ it('a channel for one question is closed when it is answered, and when it is not
   const { server, link, settled } = await watched()
   const before = server.channels.size
   await link.aside((channel) => channel.declareQueue('q', {}))
-  await assert.rejects(link.aside(() => Promise.reject(new Error('no'))), /no/)
+  await assert.rejects(
+    link.aside(() => Promise.reject(new Error('no'))),
+    /no/
+  )
   await settled()
   assert.equal(server.channels.size, before)
   await link.close()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { DriverConnection } from '../driver.ts'
 import { CHANGES, changeOf, placeOf } from '../words/channels.ts'
 import { Routing, type Sending } from './routing.ts'

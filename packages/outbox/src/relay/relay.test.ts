@@ -80,7 +80,13 @@ describe('a relay', () => {
     await until(() => published.length === 2)
     await until(() => scene.pool.asked.some(({ text, values }) => text === SLEEP && values[0] === 'true'))
     await relay.stop()
-    assert.deepEqual([published, engine.of('a')], [['1', '2'], [1, 2]])
+    assert.deepEqual(
+      [published, engine.of('a')],
+      [
+        ['1', '2'],
+        [1, 2]
+      ]
+    )
   })
 
   it('wakes when it is told of events, and says that it is awake', async () => {
