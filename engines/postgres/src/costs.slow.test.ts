@@ -186,43 +186,45 @@ describe('a transaction that somebody holds open', () => {
   })
 })
 
+/** A database with a group, and a transaction that reads old versions. */
+async function held() {
+  const url = await server.database()
+  pool = new pg.Pool({ connectionString: url, max: 1 })
+  pool.on('error', () => {})
+  await migrateEvents(pool)
+  const tables = new Tables(databaseOf(pool), 'elysia_microservices')
+  const { id } = await tables.join('g', 'p', null, false, { kind: 'all' })
+  const open = new pg.Client(url)
+  open.on('error', () => {})
+  await open.connect()
+  await open.query('begin isolation level repeatable read; create table mine ()')
+  return { tables, id, end: () => open.end() }
+}
+
+/** The pages that a statement reads. */
+async function pagesOf(statement: string): Promise<number> {
+  await pool.query('begin')
+  const { rows } = await pool.query(`explain (analyze, buffers, format json) ${statement}`)
+  await pool.query('rollback')
+  const [{ Plan: plan }] = rows[0]['QUERY PLAN']
+  return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+}
+
 describe('what is due and done while somebody holds a transaction open', () => {
-  /** A database with a group, and a transaction that reads old versions. */
-  async function held() {
-    const url = await server.database()
-    pool = new pg.Pool({ connectionString: url, max: 1 })
-    pool.on('error', () => {})
-    await migrateEvents(pool)
-    const tables = new Tables(databaseOf(pool), 'elysia_microservices')
-    const { id } = await tables.join('g', 'p', null, false, { kind: 'all' })
-    const open = new pg.Client(url)
-    open.on('error', () => {})
-    await open.connect()
-    await open.query('begin isolation level repeatable read; create table mine ()')
-    return { tables, id, end: () => open.end() }
-  }
-
-  /** The pages that a statement reads. */
-  async function pagesOf(statement: string): Promise<number> {
-    await pool.query('begin')
-    const { rows } = await pool.query(`explain (analyze, buffers, format json) ${statement}`)
-    await pool.query('rollback')
-    const [{ Plan: plan }] = rows[0]['QUERY PLAN']
-    return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
-  }
-
   it('makes no turn dearer: neither events that have failed, nor those of the future', async () => {
     const { tables, id, end } = await held()
     const wanted = [{ id, most: SOME, back: SOME }]
     let known: string[] = []
     const event = { pattern: 'p', key: undefined, headers: undefined, body: '{}' }
     let published = 0
+    let heard = 0
     /** Takes all events of a round. */
     const take = async (looks: Looks) => {
       const all: TakenRow[] = []
       while (all.length < SOME) {
         const { taken } = await tables.turn('one', 60_000, [], known, wanted, false, 0, looks)
         known = [...new Set([...known, ...taken.map(({ batch }) => batch)])]
+        heard = Math.max(heard, ...known.map(Number))
         all.push(...taken)
       }
       return all
@@ -249,7 +251,7 @@ describe('what is due and done while somebody holds a transaction open', () => {
     const cost = async () => {
       await pool.query('select pg_sleep(2.1)')
       const { bounds } = await tables.turn('one', 60_000, [], [], wanted, false)
-      const looks = JSON.stringify(bounds)
+      const looks = JSON.stringify({ ...bounds, batch: heard })
       const text = `select elysia_microservices.turn('one', 60000, '[]', '[]', '${JSON.stringify(wanted)}', true, 0, '${looks}')`
       return { bounds: bounds ?? {}, pages: await pagesOf(text) }
     }
@@ -266,7 +268,7 @@ describe('what is due and done while somebody holds a transaction open', () => {
       pool.query(
         `with stored as (
           insert into elysia_microservices.event (pattern, id, body, published)
-            select 'p', n, '{}', now() - interval '1 hour' from generate_series(${first}, ${first + 4_999}) as n
+            select 'p', n, '{}', clock_timestamp() from generate_series(${first}, ${first + 4_999}) as n
             returning id, position, published
         ) insert into elysia_microservices.recent (pattern, id, position, published)
             select 'p', id, position, published from stored`
@@ -283,6 +285,7 @@ describe('what is due and done while somebody holds a transaction open', () => {
     const pages: number[] = []
     for (const first of [0, 5_000, 10_000]) {
       await fill(first)
+      await pool.query('select pg_sleep(1.1)')
       await tables.turn('one', 60_000, [], [], [], false)
       await prune()
       const { deleted, forgotten } = behind
@@ -297,6 +300,32 @@ describe('what is due and done while somebody holds a transaction open', () => {
     assert.equal(Number(rows[0].left), 0)
     const [early = 0, , late = 0] = pages
     assert.ok(late <= early * 1.5, `${pages} pages`)
+  })
+})
+
+describe('what waits for its time', () => {
+  it('makes no turn dearer, however much of it there is', async () => {
+    const { tables, id, end } = await held()
+    const wait = (from: number, to: number) =>
+      pool.query(
+        `with later as (
+          insert into elysia_microservices.later (pattern, id, body, due)
+            select 'p', n, '{}', now() + interval '1 hour' from generate_series($1::integer, $2) as n
+        ) insert into elysia_microservices.pending (grp, position, letter, attempt, due)
+            select $3, n, 0, 1, now() + interval '1 hour' from generate_series($1, $2) as n`,
+        [from, to, id]
+      )
+    const wanted = JSON.stringify([{ id, most: SOME, back: SOME }])
+    const cost = () =>
+      pagesOf(`select elysia_microservices.turn('one', 60000, '[]', '[]', '${wanted}', true, 0, '[${id}]')`)
+    await tables.turn('one', 60_000, [], [], [], false)
+    await wait(1, 10)
+    await cost()
+    const early = await cost()
+    await wait(11, 5_000)
+    const late = await cost()
+    await end()
+    assert.ok(late <= early * 1.5, `${early} pages, and ${late} later`)
   })
 })
 

@@ -170,7 +170,7 @@ export class Turns {
       const leasedUntil = begun + this.#lease
       const took = this.#clock.now() - begun
       this.#learn(took)
-      this.#due.told(turn.bounds, begun, took)
+      this.#due.told(turn, begun, took)
       for (const batch of this.#batches.values()) batch.leasedUntil = leasedUntil
       for (const resolve of written.splice(0)) resolve()
       this.#heard(turn, leasedUntil)

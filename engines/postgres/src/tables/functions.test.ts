@@ -117,6 +117,8 @@ describe('a process without a sign of life', () => {
   it('that never heard of a turn that has taken events has not begun them', async () => {
     const group = await taken(['a'])
     group.known = []
+    // A turn that does not look everywhere may pass over what has a number that was heard of.
+    assert.deepEqual((await group.turn([], { batch: 1e9 })).came, [])
     assert.deepEqual((await group.turn()).came, ['a 1'])
   })
 })
@@ -160,7 +162,7 @@ describe('what is due', () => {
   it('is found behind bounds, and everything without them', async () => {
     const group = await taken(['a', 'b'])
     const { bounds } = await group.turn([group.settling({ back: ['a', 'b'] })], [group.id], group.process, 1)
-    assert.deepEqual(Object.keys(bounds ?? {}).sort(), [String(group.id), 'later'].sort())
+    assert.deepEqual(Object.keys(bounds ?? {}).sort(), [String(group.id), 'later'])
     // One of the two is left, and the bound is not behind it.
     assert.deepEqual((await group.turn([], bounds ?? {})).came.length, 1)
     const far = { later: 4e12, [group.id]: 4e12 }

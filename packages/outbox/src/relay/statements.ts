@@ -62,7 +62,7 @@ where first <= mark.position`
 export const FETCH = `with events as (
   (select position, id, pattern, key, headers, data, attempts
     from "elysia_microservices".outbox as event
-    where retry_at <= clock_timestamp() and (key is null or not exists (
+    where retry_at <= (select clock_timestamp()) and (key is null or not exists (
       select from "elysia_microservices".outbox as earlier
       where earlier.key = event.key and earlier.position < event.position and earlier.retry_at > event.retry_at
     ))

@@ -66,7 +66,7 @@ language plpgsql stable as $$
 begin
   return (select not g.paused and (
     exists (select from "elysia_microservices".pending as p
-      where p.grp = g.id and p.due >= due_from and p.due <= clock_timestamp())
+      where p.grp = g.id and p.due >= due_from and p.due <= (select clock_timestamp()))
     or exists (select from "elysia_microservices".queued as q where q.grp = g.id and q.position >= g.queued)
     or exists (select from "elysia_microservices".late as l where l.number > g.late)
     or case when g.matcher is null

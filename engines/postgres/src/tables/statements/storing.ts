@@ -125,14 +125,14 @@ declare
   busy text[] := '{}';
   met text[];
 begin
-  if not exists (select from "elysia_microservices".later where due >= due_from and due <= clock_timestamp()) then
+  if not exists (select from "elysia_microservices".later where due >= due_from and due <= (select clock_timestamp())) then
     return false;
   end if;
   -- One process at a time, or a later event of a key could be published before an earlier one that another has.
   if not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.fire', 0)) then return false; end if;
   loop
     these := array(select row(l.*)::"elysia_microservices".later from "elysia_microservices".later as l
-      where due >= due_from and due <= clock_timestamp() and (key is null or key <> all (busy))
+      where due >= due_from and due <= (select clock_timestamp()) and (key is null or key <> all (busy))
       order by due, pattern, id limit most for update skip locked);
     met := array(select key from (select distinct key from unnest(these) where key is not null offset 0) as keys
       where not pg_try_advisory_xact_lock("elysia_microservices".lock_of(key)));

@@ -47,7 +47,7 @@ begin
         else (select octet_length(body) from "elysia_microservices".letter where place = p.letter) end, 0) as size
       from (
         (select position, letter, attempt, key, due, false as is_queued from "elysia_microservices".pending
-          where grp = g.id and due >= due_from and due <= clock_timestamp() and (key is null or key <> all (busy))
+          where grp = g.id and due >= due_from and due <= (select clock_timestamp()) and (key is null or key <> all (busy))
           order by due, position, letter limit least(most, back))
         union all
         (select position, 0, 0, key, '-infinity', true from "elysia_microservices".queued

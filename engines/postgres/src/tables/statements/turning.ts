@@ -7,7 +7,7 @@ export const TURNING = `
 -- turns take long. 'looks': where to look for events that are due. With a list of groups, all that waits is looked at, and
 -- the answer has 'bounds': times below which nothing was left for these groups. With bounds, only what is due since them is
 -- looked at, which costs no more for what was deleted below. What appears below a bound, as its transaction lasted long or
--- the clock was set, waits for the next look at all. An ordered group has no bound: what comes back to it has no time.
+-- the clock was set, waits for the next look at all, as do batches up to the number 'batch' in the bounds. An ordered group has no bound: what comes back to it has no time.
 create function "elysia_microservices".turn(
   owner text, lease integer, settled json, known json, wanted json, will_sleep boolean, grace integer, looks json
 ) returns json language plpgsql ${PINNED} as $$
@@ -20,10 +20,12 @@ declare
   dead text;
   next timestamptz;
   bounds json := case json_typeof(looks) when 'object' then looks else '{}'::json end;
-  -- What the process has not heard of has nearly always a higher number than what it knows.
-  heard bigint := coalesce((select max(k) from (
-    select value::bigint as k from json_array_elements_text(known)
-    union all select (value ->> 'batch')::bigint from json_array_elements(settled)) as b), 0);
+  -- What the process has not heard of has nearly always a higher number than what it knows, unless the turn that has taken
+  -- it was late, so all are looked for now and then.
+  heard bigint := case json_typeof(looks) when 'array' then 0 else greatest((bounds ->> 'batch')::bigint, 0,
+    (select max(k) from (
+      select value::bigint as k from json_array_elements_text(known)
+      union all select (value ->> 'batch')::bigint from json_array_elements(settled)) as b)) end;
   -- One answer has at most these bytes of events, if none is larger than its part.
   most_bytes bigint := 16 * 1024 * 1024 / greatest(1, json_array_length(wanted));
 begin
@@ -35,8 +37,6 @@ begin
     where p.seen < excluded.seen - lease * interval '0.25 millisecond' or p.asleep < excluded.asleep
       -- One that sleeps for moments is told of events all the time: each change would leave an old version of the row.
       or (p.asleep > excluded.asleep and p.seen < excluded.seen - interval '1 second');
-  -- Unless that turn was late, so all are looked for now and then.
-  if found then heard := 0; end if;
   for dead in
     select id from "elysia_microservices".process
       where seen < clock_timestamp() - lease * interval '1 millisecond' for update skip locked
@@ -65,9 +65,9 @@ begin
     next := clock_timestamp();
   elsif will_sleep then
     -- An event of the future that is due already waits for the transaction that publishes its key.
-    select least((select min(due) from "elysia_microservices".later where due > clock_timestamp()), (
+    select least((select min(due) from "elysia_microservices".later where due > (select clock_timestamp())), (
       select min(due) from json_to_recordset(wanted) as w (id integer), lateral (
-        select due from "elysia_microservices".pending as p where p.grp = w.id and p.due > clock_timestamp()
+        select due from "elysia_microservices".pending as p where p.grp = w.id and p.due > (select clock_timestamp())
           order by due limit 1) as d)) into next;
   end if;
   return json_build_object('lost', coalesce(lost, '[]'), 'taken', coalesce(taken, '[]'),
