@@ -30,7 +30,7 @@ function commit(run: TransactionalRun<Event>): void {
 }
 
 describe('a run of a transactional handler', () => {
-  it('ends well with its transaction, and not before it', async () => {
+  it('succeeds with its transaction, and not before it', async () => {
     const { run } = running()
     let end = () => {}
     let isOver = false

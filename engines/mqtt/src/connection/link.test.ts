@@ -201,7 +201,7 @@ describe('a link to MQTT', () => {
     assert.deepEqual([ended.at(-1), pings.length], ['nothing', 1])
   })
 
-  it('fails what waits for a lost server, and counts anew with the next one', async () => {
+  it('fails what waits for a lost server, and counts again with the next one', async () => {
     const { link, confirm, connections } = await driven()
     link.publish(message('a'))
     const unconfirmed = assert.rejects(link.flush(), /was lost/)

@@ -127,7 +127,7 @@ describe('the transaction of a handler', () => {
     )
   })
 
-  it('must be there when a handler ends well, unless it has discarded its event', async () => {
+  it('must be there when a handler succeeds, unless it has discarded its event', async () => {
     const handling = new Handling()
     await assert.rejects(handling.run(async () => {}).ended, /has ended without its transaction/)
     const discarding = handling.run(() => Promise.reject(new Discard('nothing to do')))
