@@ -30,12 +30,13 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   sqlite: ['transport', 'engine'],
   postgres: ['transport', 'engine', 'outbox'],
   outbox: ['transport'],
+  protobuf: ['transport'],
   workers: ['transport'],
   'elysia-microservices': ['transport', 'tcp', 'workers'],
   websocket: ['transport', 'rsocket', 'elysia-microservices'],
   nestjs: ['transport', 'tcp'],
   telemetry: ['transport'],
-  cli: ['transport', 'elysia-microservices', 'console'],
+  cli: ['transport', 'elysia-microservices', 'console', 'protobuf'],
   console: ['transport', 'elysia-microservices', 'websocket'],
   'create-elysia-microservices': [],
   'test-support': []
@@ -129,6 +130,14 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['server', 'client'],
     ['grpc.ts'],
     ['index.ts', 'testing.ts']
+  ],
+  protobuf: [
+    ['proto.ts', 'proto-shapes.ts', 'words.ts'],
+    ['options'],
+    ['codec', 'descriptors'],
+    ['schema', 'types', 'proto-files.ts'],
+    ['load-proto.ts', 'service-proto.ts', 'proto-types.ts'],
+    ['index.ts']
   ],
   tcp: [
     ['socket', 'nest'],

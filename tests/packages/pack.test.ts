@@ -36,6 +36,7 @@ const PACKAGES = [
   'sqlite',
   'outbox',
   'postgres',
+  'protobuf',
   'cli',
   'console'
 ]

@@ -15,7 +15,7 @@ const FOLDER = 'lib'
  * Packages that are bundled into ours, because their installation has many files that few users need. Their licences
  * are included. Our own helpers for tests are not published.
  */
-const INCLUDED = ['msgpackr', '@bufbuild/protobuf', '@elysia-microservices/test-support']
+const INCLUDED = ['msgpackr', '@bufbuild/protobuf', 'protobufjs', '@elysia-microservices/test-support']
 const TARGET = 'node20'
 /** The folder into which `tsc -b` writes declarations. */
 const COMPILED = 'dist'

@@ -1,0 +1,108 @@
+/** The codec of one message type: bytes and JSON by protobuf-es, plain objects by the writer and the reader. */
+import {
+  type DescMessage,
+  type FileRegistry,
+  fromBinary,
+  fromJson,
+  toBinary,
+  toJson
+} from '@bufbuild/protobuf'
+import { describe, MicroserviceError, OptionError, ProtocolError } from '@elysia-microservices/transport/kit'
+import type { Shapes } from '../options/shapes.ts'
+import type { JsonValue, MessageCodec } from '../proto.ts'
+import { MessageReader } from './from-message.ts'
+import { type Hints, NO_HINTS } from './hints.ts'
+import { Misfit } from './misfit.ts'
+import { MessageWriter } from './to-message.ts'
+import { isJson, type Local } from './well-known.ts'
+
+/** The codecs of all messages of some files. */
+export class Codecs {
+  readonly #registry: FileRegistry
+  readonly #shapes: Shapes
+  readonly #hints: Hints
+  readonly #writer: MessageWriter
+  readonly #reader: MessageReader
+  readonly #codecs = new Map<string, MessageCodec>()
+
+  constructor(registry: FileRegistry, shapes: Shapes, hints: Hints = NO_HINTS) {
+    this.#registry = registry
+    this.#shapes = shapes
+    this.#hints = hints
+    this.#writer = new MessageWriter(shapes, registry, hints)
+    this.#reader = new MessageReader(shapes, registry, hints)
+  }
+
+  of(desc: DescMessage): MessageCodec {
+    let codec = this.#codecs.get(desc.typeName)
+    if (codec === undefined) {
+      codec = this.#make(desc)
+      this.#codecs.set(desc.typeName, codec)
+    }
+    return codec
+  }
+
+  #make(desc: DescMessage): MessageCodec {
+    const { typeName } = desc
+    const registry = this.#registry
+    const write = this.#writer.of(desc)
+    const read = this.#reader.of(desc)
+    // Any JSON may be `null`, or nothing. A wrapper stands for a value that may be either.
+    const isAny = isJson(desc, this.#shapes)
+    const isWrapper = this.#hints.wrappers.has(typeName)
+    const message = (value: unknown) => {
+      if (isAny && value === undefined) return EMPTY_VALUE
+      return write(isAny || isWrapper ? value : (value ?? {}))
+    }
+    return {
+      typeName,
+      encode: (value) => sending(typeName, () => toBinary(desc, message(value) as never)),
+      decode: (bytes) =>
+        receiving(typeName, () => read(fromBinary(desc, bytes, READING) as unknown as Local)),
+      toJson: (value) =>
+        sending(typeName, () => toJson(desc, message(value) as never, { registry }) as JsonValue),
+      fromJson: (json) =>
+        receiving(typeName, () =>
+          read(fromJson(desc, json as never, { registry, ignoreUnknownFields: true }) as unknown as Local)
+        )
+    }
+  }
+}
+
+/** A `google.protobuf.Value` without a value. */
+const EMPTY_VALUE = { $typeName: 'google.protobuf.Value', kind: { case: undefined } }
+/** Fields that the descriptor does not have are not kept. */
+const READING = { readUnknownFields: false }
+
+/** Turns a failure while a value is written into an error for the sender. */
+function sending<Result>(typeName: string, write: () => Result): Result {
+  try {
+    return write()
+  } catch (error) {
+    if (error instanceof MicroserviceError) throw error
+    if (error instanceof Misfit)
+      throw new OptionError(`data${error.path}`, `data${error.path} ${error.message}`)
+    throw new OptionError('data', `data cannot be sent as ${typeName}: ${reason(error)}`, error)
+  }
+}
+
+/** Turns a failure while bytes or JSON are read into an error for the receiver. */
+function receiving<Result>(typeName: string, read: () => Result): Result {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof Misfit)
+      throw new ProtocolError(
+        `A message ${typeName} cannot be read: data${error.path} ${error.message}`,
+        error
+      )
+    throw new ProtocolError(`The bytes or JSON are not a message ${typeName}: ${reason(error)}`, error)
+  }
+}
+
+/** Why protobuf-es, or a getter of the user, has failed. */
+function reason(error: unknown): string {
+  if (error instanceof RangeError && /call stack/i.test(error.message))
+    return 'it contains itself, or is nested too deep'
+  return error instanceof Error ? error.message : describe(error)
+}
