@@ -87,7 +87,7 @@ export async function readArguments(
   if (values.help || positionals.length === 0) return 'help'
   const [command, ...others] = positionals as [string, ...string[]]
   if (!isCommand(command)) {
-    const near = nearest(command, [...COMMANDS, 'dev', 'migrate'])
+    const near = nearest(command, [...COMMANDS, 'dev', 'migrate', 'proto'])
     throw wrong('command', `There is no command ${command}; ${near ? `did you mean ${near}?` : 'see --help'}`)
   }
   const isLetters = command === 'dead-letters'

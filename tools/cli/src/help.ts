@@ -35,6 +35,9 @@ Commands
   top <url>                      shows figures by pattern, live: of a service with 'describe' and telemetry()
   types <file>                   prints contracts of the services that a file exports, without what they import
   types <url>                    the same of a service with 'describe', from its schemas
+  types <file.proto>             the same of the services of a .proto
+  proto <file>                   writes the .proto of the service that a file exports, and keeps the numbers of its fields
+                                 in a file beside it; of a description, too (describe --json)
   dead-letters list <url> <group>                      prints what a durable group could not do, from the oldest on
   dead-letters redrive <url> <group> <position>…|--all   gives dead letters back to their group
   dead-letters discard <url> <group> <position>…|--all  deletes them
@@ -56,6 +59,12 @@ Options
   --no-open              dev: does not, whatever the script of npm says
   --config <file>        dev: in place of microservices.config.ts
   --write                migrate: writes the files
+  --check                proto: writes nothing, and fails if a file is not what the service says
+  --out <file>           proto: the .proto. Default: beside the file of the service
+  --package, --service <name>  proto: names in the .proto. Default: those of the numbers, or of the service
+  --include <folder>     types of a .proto: where imports are; may be given several times
+  --shape <name=value>   types of a .proto: a shape of its values, such as int64=number; several times
+  --loader <json>        types of a .proto: Nest's option, such as '{"longs":"String"}'
   --protocol=<name>      over TCP: rsocket (default), or nest for services of NestJS
   --header <name=value>  a header; may be given several times
   --timeout <ms>         until the (first) answer is there. Default: 30000

@@ -32,4 +32,6 @@ export async function main(args: readonly string[]): Promise<void> {
     stdout: process.stdout,
     version
   })
+  // The file of a service may have started it, and nothing is left to do.
+  if (args[0] === 'proto') process.exit()
 }

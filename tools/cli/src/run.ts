@@ -20,6 +20,9 @@ export interface Terminal extends Pick<Output, 'out' | 'error' | 'isTerminal'> {
 
 const CUT = 'In a recursive type, the inner use of the type is written as unknown'
 
+/** An argument that is a `.proto`, or has descriptors of one. */
+const PROTO = /\.(?:proto|binpb|pb|desc|protoset)(?:\s|$)/
+
 /** A logger that writes nothing, because the error that ends the command reports the failure. */
 const QUIET = { error() {}, warn() {} }
 
@@ -35,6 +38,14 @@ export async function run(line: readonly string[], terminal: Terminal): Promise<
     if (line[0] === 'migrate' && !line.includes('--help')) {
       const { migrate } = await import('./migrate/command.ts')
       return migrate(line.slice(1), output)
+    }
+    if (line[0] === 'proto' && !line.includes('--help')) {
+      const { proto } = await import('./proto/command.ts')
+      return await proto(line.slice(1), output)
+    }
+    if (line[0] === 'types' && PROTO.test(line.join(' ')) && !line.includes('--help')) {
+      const { protoContract } = await import('./proto/types.ts')
+      return await protoContract(line.slice(1), output)
     }
     const args = await readArguments(line, () => terminal.stdin())
     if (args === 'help') {
