@@ -38,6 +38,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Errors', 'errors'),
       page('Gateway', 'gateway'),
       page('Pages as clients', 'websocket'),
+      page('Protocol Buffers', 'protobuf'),
       page('Testing', 'testing')
     ]
   },
@@ -99,6 +100,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('sqlite', 'engines/sqlite'),
       page('postgres', 'engines/postgres'),
       page('outbox', 'packages/outbox'),
+      page('protobuf', 'packages/protobuf'),
       page('telemetry', 'packages/telemetry'),
       page('workers', 'packages/workers'),
       page('cli', 'tools/cli'),
