@@ -19,6 +19,8 @@ interface FieldWriter {
   readonly name: string
   readonly other: string
   readonly isRequired: boolean
+  /** Whether plain objects inherit something by one of the names. */
+  readonly isInherited: boolean
   /** Whether `null` is a value, and not a field that is left out. */
   readonly takesNull: boolean
   set(message: Record<string, unknown>, value: unknown): void
@@ -84,9 +86,11 @@ export class MessageWriter {
 
   #field(field: DescField): FieldWriter {
     const name = fieldName(field, this.#shapes)
+    const other = name === field.name ? field.jsonName : field.name
     return {
       name,
-      other: name === field.name ? field.jsonName : field.name,
+      other,
+      isInherited: isInherited(name) || isInherited(other),
       isRequired: field.presence === FeatureSet_FieldPresence.LEGACY_REQUIRED,
       takesNull: field.fieldKind === 'message' && isJson(field.message, this.#shapes),
       set: this.#setter(field)
@@ -185,10 +189,17 @@ function objectWriter(desc: DescMessage, fields: readonly FieldWriter[]): Write 
   }
 }
 
-function read(value: Record<string, unknown>, { name, other }: FieldWriter): unknown {
-  const one = isInherited(name) && !Object.hasOwn(value, name) ? undefined : value[name]
-  if (one !== undefined || other === name) return one
-  return isInherited(other) && !Object.hasOwn(value, other) ? undefined : value[other]
+function read(
+  value: Record<string, unknown>,
+  { name, other, isInherited: mayInherit }: FieldWriter
+): unknown {
+  if (mayInherit) return own(value, name) ?? own(value, other)
+  const one = value[name]
+  return one === undefined && other !== name ? value[other] : one
+}
+
+function own(value: Record<string, unknown>, name: string): unknown {
+  return Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 function listOf(value: unknown, item: ToLocal): unknown[] {
