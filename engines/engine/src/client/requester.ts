@@ -225,7 +225,9 @@ export class Requester {
     try {
       const text = textOf(message.words)
       const { json, words } = readFront(text) as Front
-      this.#answered(call, { ...message, words }, { json, size: text.length - words.length })
+      // Of a message that reads its fields only when they are asked for, as NATS's do, a copy by `...` would have none.
+      const { address, reply, headers } = message
+      this.#answered(call, { address, words, reply, headers }, { json, size: text.length - words.length })
     } catch (error) {
       this.#calls.giveUp(call, error as Error)
     }
