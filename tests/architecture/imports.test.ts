@@ -34,6 +34,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   workers: ['transport'],
   'elysia-microservices': ['transport', 'tcp', 'workers'],
   websocket: ['transport', 'rsocket', 'elysia-microservices'],
+  connect: ['transport', 'protobuf', 'elysia-microservices'],
   nestjs: ['transport', 'tcp'],
   telemetry: ['transport'],
   cli: ['transport', 'elysia-microservices', 'console', 'protobuf'],
@@ -137,6 +138,13 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['codec', 'descriptors'],
     ['schema', 'types', 'proto-files.ts'],
     ['load-proto.ts', 'service-proto.ts', 'proto-types.ts'],
+    ['index.ts']
+  ],
+  connect: [
+    ['protocol'],
+    ['failures', 'options.ts', 'cors.ts'],
+    ['server'],
+    ['connect-rpc.ts'],
     ['index.ts']
   ],
   tcp: [

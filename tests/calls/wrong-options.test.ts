@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { connectRpc } from '@elysia-microservices/connect'
 import { consolePage } from '@elysia-microservices/console'
 import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
@@ -29,6 +30,9 @@ type Options = any
 const logger = { error() {}, warn() {} }
 const run = () => undefined
 const sql = Object.assign(() => Promise.resolve([]), { unsafe: run, begin: run, options: {} }) as never
+
+/** Services of protobuf without methods. */
+const services = { services: [{ name: 'a.B', methods: [] }], descriptors: run } as never
 
 const transport = memory()
 const service = microservice({ transport, name: 'a' })
@@ -70,6 +74,8 @@ const PLACES: Readonly<Record<string, Place>> = {
   'memory()': ends(memory),
   'websocket()': (options) => websocket({ expose: ['x'], ...options }),
   'limits of websocket()': (limits) => websocket({ expose: ['x'], limits }),
+  'connectRpc()': (options) => connectRpc({ services, ...options }),
+  'limits of connectRpc()': (limits) => connectRpc({ services, limits }),
   'nats()': ends(nats),
   'durable of nats()': ends((durable) => nats({ durable })),
   'redis()': ends(redis),

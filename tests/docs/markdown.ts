@@ -24,6 +24,7 @@ export const DOCUMENTS: readonly string[] = [
   'engines/redis/README.md',
   'engines/sqlite/README.md',
   'packages/websocket/README.md',
+  'packages/connect/README.md',
   'packages/outbox/README.md',
   'packages/elysia-microservices/README.md',
   'packages/nestjs/README.md',

@@ -67,6 +67,12 @@ const DOCUMENTED: readonly Documented[] = [
     head: '| option | default | |',
     built: 'packages/websocket/dist/options.js',
     tables: ['WEBSOCKET_OPTIONS']
+  },
+  {
+    page: 'docs/other-languages.md',
+    head: '| option of `connectRpc()` | default | |',
+    built: 'packages/connect/dist/options.js',
+    tables: ['CONNECT_OPTIONS']
   }
 ]
 

@@ -37,6 +37,7 @@ const PACKAGES = [
   'outbox',
   'postgres',
   'protobuf',
+  'connect',
   'cli',
   'console'
 ]

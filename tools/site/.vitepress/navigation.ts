@@ -38,6 +38,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Errors', 'errors'),
       page('Gateway', 'gateway'),
       page('Pages as clients', 'websocket'),
+      page('Other languages', 'other-languages'),
       page('Protocol Buffers', 'protobuf'),
       page('Testing', 'testing')
     ]
@@ -107,6 +108,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('console', 'tools/console'),
       page('tcp', 'packages/tcp'),
       page('websocket', 'packages/websocket'),
+      page('connect', 'packages/connect'),
       page('rsocket', 'packages/rsocket'),
       page('transport', 'packages/transport')
     ]

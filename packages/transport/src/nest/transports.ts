@@ -4,6 +4,8 @@ const NUMBERS: Readonly<Record<string, number>> = {
   redis: 1,
   nats: 2,
   mqtt: 3,
+  // Connect and gRPC-Web carry the methods of gRPC.
+  connect: 4,
   rabbitmq: 5,
   kafka: 6
 }

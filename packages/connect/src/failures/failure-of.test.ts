@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  ConnectionError,
+  HTTP_CODES,
+  PatternNotFoundError,
+  RejectedError,
+  RpcError,
+  ValidationError
+} from '@elysia-microservices/transport/kit'
+import { CODES, isConnectCode } from '../protocol/codes.ts'
+import { CONNECT_CODES, connectCodeOf } from './code-of.ts'
+import { failureOf } from './failure-of.ts'
+
+const lines: string[] = []
+const logger = { error: (line: string) => void lines.push(line), warn() {} }
+const call = { domain: 'shop.v1.Orders', logger }
+
+describe('the failure of a call', () => {
+  for (const [error, code, message, reason] of [
+    [new RpcError({ code: 'NOT_FOUND', message: 'No order 7' }), 'not_found', 'No order 7', 'NOT_FOUND'],
+    [
+      new ValidationError('data.id', 'a text', 7),
+      'invalid_argument',
+      'data.id: expected a text, received 7',
+      'VALIDATION'
+    ],
+    [new RejectedError('busy'), 'unavailable', 'busy', 'REJECTED'],
+    [
+      PatternNotFoundError.of('a'),
+      'unimplemented',
+      "There is no handler for the pattern 'a'",
+      'PATTERN_NOT_FOUND'
+    ],
+    [new RpcError({ code: 'OUT_OF_STOCK', message: 'none' }), 'unknown', 'none', 'OUT_OF_STOCK'],
+    [new RpcError({ code: 'OUT_OF_STOCK', message: 'none', status: 409 }), 'aborted', 'none', 'OUT_OF_STOCK'],
+    [
+      new RpcError({ code: 'FAILED_PRECONDITION' }),
+      'failed_precondition',
+      'FAILED_PRECONDITION',
+      'FAILED_PRECONDITION'
+    ],
+    [{ getError: () => ({ code: 5, message: 'by number' }) }, 'not_found', 'by number', undefined]
+  ] as const)
+    it(`has the code ${code} for ${message}`, () => {
+      const failure = failureOf(error, call)
+      assert.deepEqual([failure.code, failure.message], [code, message])
+      const [info] = failure.details
+      assert.deepEqual(info?.debug, reason === undefined ? undefined : { reason, domain: 'shop.v1.Orders' })
+    })
+
+  it('has the details of the error', () => {
+    const { details } = failureOf(new RpcError({ code: 'GONE', details: { since: [2020] } }), call)
+    assert.deepEqual(
+      details.map(({ type, debug }) => [type, debug]),
+      [
+        ['google.rpc.ErrorInfo', { reason: 'GONE', domain: 'shop.v1.Orders' }],
+        ['google.protobuf.Value', { since: [2020] }]
+      ]
+    )
+  })
+
+  it('has the code that the application chooses', () => {
+    const errors = { OUT_OF_STOCK: 'resource_exhausted' } as const
+    assert.equal(
+      failureOf(new RpcError({ code: 'OUT_OF_STOCK' }), { ...call, errors }).code,
+      'resource_exhausted'
+    )
+  })
+
+  it('says nothing of an error that is not meant for callers, and logs it', () => {
+    for (const error of [new Error('secret'), new ConnectionError('secret', true), 'secret', null]) {
+      lines.length = 0
+      const failure = failureOf(error, call)
+      assert.deepEqual(
+        [failure.code, failure.message, failure.details],
+        ['internal', 'Internal server error', []]
+      )
+      assert.equal(lines.length, 1)
+    }
+  })
+})
+
+describe('the codes of Connect', () => {
+  it('are there for all names of HTTP statuses', () => {
+    for (const [status, code] of HTTP_CODES) {
+      const found = connectCodeOf({ code })
+      assert.ok(isConnectCode(found) && (found !== 'unknown' || status === 500), code)
+    }
+  })
+
+  it('stand for the names of gRPC in upper case', () => {
+    for (const code of Object.keys(CODES)) assert.equal(connectCodeOf({ code: code.toUpperCase() }), code)
+  })
+
+  it('of the table are codes', () => {
+    for (const code of Object.values(CONNECT_CODES)) assert.ok(isConnectCode(code))
+  })
+})

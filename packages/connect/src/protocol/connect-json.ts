@@ -1,0 +1,34 @@
+/** Failures and ends of streams in Connect's JSON. */
+import { toBase64 } from './base64.ts'
+import type { CallFailure } from './call-failure.ts'
+
+const utf8 = new TextEncoder()
+
+/** Headers or trailers in order; a name may occur several times. */
+export type HeaderList = readonly (readonly [name: string, value: string])[]
+
+/** A failure as Connect writes it: the body of an answer with one value, or a part of the end of a stream. */
+export function failureJson({ code, message, details }: CallFailure): object {
+  return {
+    code,
+    ...(message !== '' && { message }),
+    ...(details.length > 0 && {
+      details: details.map(({ type, value, debug }) => ({ type, value: toBase64(value), debug }))
+    })
+  }
+}
+
+/** The data of the last envelope of a stream: the failure if there is one, and trailers. */
+export function endOfStream(trailers: HeaderList, failure?: CallFailure): Uint8Array {
+  const metadata = new Map<string, string[]>()
+  for (const [name, value] of trailers) {
+    const values = metadata.get(name)
+    if (values === undefined) metadata.set(name, [value])
+    else values.push(value)
+  }
+  const end = {
+    ...(failure && { error: failureJson(failure) }),
+    ...(metadata.size > 0 && { metadata: Object.fromEntries(metadata) })
+  }
+  return utf8.encode(JSON.stringify(end))
+}

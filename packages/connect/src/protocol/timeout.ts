@@ -1,0 +1,40 @@
+/** Deadlines in the headers of requests. */
+import { LONGEST_TIME } from '@elysia-microservices/transport/kit'
+import { CallFailure } from './call-failure.ts'
+
+/** Milliseconds of the units in `grpc-timeout`. */
+const UNITS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6
+}
+
+/**
+ * The milliseconds in Connect's header `connect-timeout-ms`; `undefined` if there is no header. A longer time than a
+ * timer can have (24.8 days) counts as that.
+ * @throws {CallFailure} `invalid_argument`: the header is not a time
+ */
+export function connectTimeout(header: string | null): number | undefined {
+  if (header === null) return undefined
+  if (!/^\d{1,10}$/.test(header)) throw invalid('connect-timeout-ms', 'at most 10 digits')
+  return Math.min(Number(header), LONGEST_TIME)
+}
+
+/**
+ * The milliseconds in gRPC's header `grpc-timeout`, as `connectTimeout` returns them.
+ * @throws {CallFailure} `invalid_argument`: the header is not a time
+ */
+export function grpcTimeout(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? []
+  if (digits === undefined || unit === undefined)
+    throw invalid('grpc-timeout', 'at most 8 digits and one of H, M, S, m, u and n')
+  return Math.min(Math.ceil(Number(digits) * (UNITS[unit] as number)), LONGEST_TIME)
+}
+
+function invalid(name: string, expected: string): CallFailure {
+  return new CallFailure('invalid_argument', `The header ${name} must be ${expected}`)
+}

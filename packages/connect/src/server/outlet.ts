@@ -1,0 +1,13 @@
+/** Where an answer goes: a response with one message, or with envelopes. */
+import type { CallFailure } from '../protocol/call-failure.ts'
+
+/** Takes one answer. After `end` or `failure` nothing else is called. */
+export interface Outlet {
+  /** Whether the client takes another message now. If not, `resume` of the call is called later. */
+  readonly hasRoom: boolean
+  /** Sends an encoded message. */
+  message(data: Uint8Array): void
+  /** The call has succeeded. */
+  end(): void
+  failure(failure: CallFailure): void
+}
