@@ -1,7 +1,14 @@
 /** Clients that others have written: those of Connect, for the web and for Node, with each of their protocols. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type CallOptions, Code, ConnectError, createClient, type Transport } from '@connectrpc/connect'
+import {
+  type CallOptions,
+  Code,
+  ConnectError,
+  createClient,
+  decodeBinaryHeader,
+  type Transport
+} from '@connectrpc/connect'
 import * as onNode from '@connectrpc/connect-node'
 import * as onWeb from '@connectrpc/connect-web'
 import { connectRpc } from './index.ts'
@@ -100,6 +107,25 @@ for (const [name, newTransport] of Object.entries(CLIENTS))
       }
       await assert.rejects(read, { code: Code.NotFound, rawMessage: 'No more' })
       assert.equal(values, 3)
+    })
+
+    it('gets headers and trailers of answers and of errors', async () => {
+      const { app, client } = await started()
+      await using _ = app
+      const heard: (string | null)[] = []
+      const onHeader = (headers: Headers) => {
+        const bytes = decodeBinaryHeader(headers.get('trace-bin') ?? '')
+        heard.push(headers.get('x-cache'), String(bytes))
+      }
+      const onTrailer = (trailers: Headers) => heard.push(trailers.get('x-cost'))
+      await client.echo({}, { onHeader, onTrailer })
+      for await (const _ of client.watch({ number: 1n }, { onHeader, onTrailer }));
+      assert.deepEqual(heard, ['hit', '0,255', '7', 'hit', '0,255', '7'])
+      const error = await client
+        .fail({ id: 'NOT_FOUND' })
+        .catch((thrown: unknown) => ConnectError.from(thrown))
+      assert.ok(error instanceof ConnectError)
+      assert.equal(error.metadata.get('x-cache'), 'miss')
     })
 
     it('has deadlines, of which the handler is told', async () => {

@@ -12,8 +12,8 @@ import { readTrailers } from './testing/read-trailers.ts'
 import { newSeen, newShop, Orders, withDeadline } from './testing/shop.ts'
 
 const seen = newSeen()
-/** The end of a stream that has succeeded. */
-const END = {}
+/** The end of a stream, with what its handler sets. */
+const END = { metadata: { 'x-cost': ['7'] } }
 const started = (options: Partial<Parameters<typeof connectRpc>[0]> = {}) =>
   listen(
     newApp()
@@ -76,6 +76,15 @@ describe('a call with JSON', () => {
       assert.equal(answer.headers.get('content-type'), 'application/json')
       assert.ok(!JSON.stringify(answer.body).includes('secret'))
     })
+
+  it('has the headers and trailers of its handler', async () => {
+    await using app = await started()
+    const { headers } = await postJson(app.url, 'Echo', {})
+    const own = ['x-cache', 'trace-bin', 'trailer-x-cost'].map((name) => headers.get(name))
+    assert.deepEqual(own, ['hit', 'AP8', '7'])
+    const misset = await postJson(app.url, 'Fail', { id: 'misset' })
+    assert.deepEqual([misset.status, misset.headers.get('x-cache')], [500, null])
+  })
 
   it('tells the code and the details of an error', async () => {
     await using app = await started()

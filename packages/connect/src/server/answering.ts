@@ -8,6 +8,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { failureOf } from '../failures/failure-of.ts'
 import type { CheckedOptions, ConnectRpcContext } from '../options.ts'
+import { ASKS_FOR_HEADERS } from '../protocol/answer-headers.ts'
 import { CallFailure } from '../protocol/call-failure.ts'
 import { acceptsGzip, isGzip } from '../protocol/compression-names.ts'
 import { acceptedTypes, type Form, formOf } from '../protocol/form.ts'
@@ -141,6 +142,8 @@ export class Answering {
         data,
         metadata: this.#headers(asked),
         timeout,
+        // The deadline of Connect and gRPC is that of the whole call.
+        lifetime: timeout,
         arrivedAt: asked.arrivedAt
       })
       asked.begins(callable, timeout)
@@ -192,6 +195,7 @@ export class Answering {
   #headers({ request, context, id }: Asked): Record<string, string> {
     const all = messageHeaders(request.headers)
     all['x-request-id'] = id
+    all[ASKS_FOR_HEADERS] = '1'
     const own = this.#options.headers?.(context) ?? {}
     for (const [name, value] of Object.entries(own)) if (value !== undefined) all[name.toLowerCase()] = value
     return all

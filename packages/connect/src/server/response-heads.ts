@@ -40,11 +40,14 @@ export function headersOf(list: HeaderList): Headers {
   return headers
 }
 
-/** A failure as a whole response, as Connect answers a call with one message. */
-export function failedResponse(failure: CallFailure): Response {
+/**
+ * A failure as a whole response, as Connect answers a call with one message.
+ * @param own headers of the handler
+ */
+export function failedResponse(failure: CallFailure, own: HeaderList = []): Response {
   // Not `Response.json()`, whose content type has a charset under Bun that some clients do not expect.
   return new Response(JSON.stringify(failureJson(failure)), {
     status: CODES[failure.code].status,
-    headers: headersOf([['content-type', 'application/json'], NO_SNIFFING])
+    headers: headersOf([['content-type', 'application/json'], NO_SNIFFING, ...own])
   })
 }

@@ -15,6 +15,7 @@ import {
   UNLIMITED
 } from '@elysia-microservices/transport/kit'
 import { type FailedCall, failureOf } from '../failures/failure-of.ts'
+import { answerHeaders } from '../protocol/answer-headers.ts'
 import { CallFailure } from '../protocol/call-failure.ts'
 import type { MessagesIn } from './messages-in.ts'
 import { encoded } from './messages-out.ts'
@@ -89,13 +90,22 @@ export class RunningCall extends OutgoingValues implements RunningAnswer {
   protected send(value: unknown, isLast: boolean): void {
     const { isJson, method } = this.#init
     const bytes = encoded(value, method.output, isJson)
+    this.#tellSet(isLast)
     this.sendHeld(bytes)
     if (isLast) this.#init.outlet.end()
   }
 
   protected encode(value: unknown): Uint8Array {
     const { isJson, method } = this.#init
-    return encoded(value, method.output, isJson)
+    const bytes = encoded(value, method.output, isJson)
+    this.#tellSet(false)
+    return bytes
+  }
+
+  /** Passes on the headers that the handler has set. @throws {OptionError} one of them cannot be a header of HTTP */
+  #tellSet(isLast: boolean): void {
+    const json = this.#init.message.takeSet(isLast)
+    if (json !== undefined) this.#init.outlet.set(answerHeaders(json))
   }
 
   protected sendHeld(bytes: Uint8Array): void {
@@ -107,6 +117,7 @@ export class RunningCall extends OutgoingValues implements RunningAnswer {
     try {
       // A method that answers one message always answers one: the empty one if the handler has no value.
       if (this.isSingle && !this.#hasSentMessage) this.send(undefined, false)
+      this.#tellSet(true)
     } catch (error) {
       return this.sendUnencodable(error)
     }
@@ -114,11 +125,16 @@ export class RunningCall extends OutgoingValues implements RunningAnswer {
   }
 
   protected sendError(error: unknown): void {
+    try {
+      this.#tellSet(true)
+    } catch (misset) {
+      this.#init.logger.error(`Headers of the answer to '${this.#init.message.pattern}' are left out`, misset)
+    }
     this.#init.outlet.failure(failureOf(error, this.#init))
   }
 
   protected sendUnencodable(cause: unknown): void {
-    this.sendError(new Error('The result of a handler cannot be sent', { cause }))
+    this.sendError(new Error('The result of a handler, or its headers, cannot be sent', { cause }))
   }
 
   protected hasRoom(): boolean {

@@ -1,5 +1,7 @@
 /** An answer of Connect with one message: the body is the message, and a failure has an HTTP status. */
+import { type AnswerHeaderLists, NO_HEADERS } from '../protocol/answer-headers.ts'
 import type { CallFailure } from '../protocol/call-failure.ts'
+import type { HeaderList } from '../protocol/connect-json.ts'
 import type { Form } from '../protocol/form.ts'
 import type { Compress } from '../protocol/stream-wire.ts'
 import type { Outlet } from './outlet.ts'
@@ -12,6 +14,7 @@ export class SingleAnswer implements Outlet {
   readonly response: Promise<Response>
   readonly #form: Form
   readonly #compress: Compress | undefined
+  #set = NO_HEADERS
   #data = new Uint8Array()
   #settle: (response: Response) => void = () => {}
 
@@ -24,17 +27,30 @@ export class SingleAnswer implements Outlet {
     })
   }
 
+  set({ headers, trailers }: AnswerHeaderLists): void {
+    this.#set = {
+      headers: [...this.#set.headers, ...headers],
+      trailers: [...this.#set.trailers, ...trailers]
+    }
+  }
+
   message(data: Uint8Array): void {
     this.#data = data as Uint8Array<ArrayBuffer>
   }
 
   end(): void {
     const compressed = this.#compress?.(this.#data)
-    const headers = headersOf(singleHeaders(this.#form, compressed !== undefined))
+    const headers = headersOf([...singleHeaders(this.#form, compressed !== undefined), ...this.#own])
     this.#settle(new Response((compressed ?? this.#data) as Uint8Array<ArrayBuffer>, { headers }))
   }
 
   failure(failure: CallFailure): void {
-    this.#settle(failedResponse(failure))
+    this.#settle(failedResponse(failure, this.#own))
+  }
+
+  /** The handler's headers and trailers. A response with one message has no trailers: they are headers with a prefix. */
+  get #own(): HeaderList {
+    const { headers, trailers } = this.#set
+    return [...headers, ...trailers.map(([name, value]) => [`trailer-${name}`, value] as const)]
   }
 }

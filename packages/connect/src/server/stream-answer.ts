@@ -1,4 +1,5 @@
 /** An answer in envelopes, as fast as the client reads it. */
+import { type AnswerHeaderLists, NO_HEADERS } from '../protocol/answer-headers.ts'
 import { toText } from '../protocol/base64-text.ts'
 import type { CallFailure } from '../protocol/call-failure.ts'
 import type { Form } from '../protocol/form.ts'
@@ -29,6 +30,7 @@ export class StreamAnswer implements Outlet {
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #settle: (response: Response) => void = () => {}
   #hasBegun = false
+  #set = NO_HEADERS
 
   /** @param compress default: the client does not take compressed answers */
   constructor(form: Form, compress?: Compress) {
@@ -45,6 +47,13 @@ export class StreamAnswer implements Outlet {
     return !this.#hasBegun || (this.#controller?.desiredSize ?? 0) > 0
   }
 
+  set({ headers, trailers }: AnswerHeaderLists): void {
+    this.#set = {
+      headers: [...this.#set.headers, ...headers],
+      trailers: [...this.#set.trailers, ...trailers]
+    }
+  }
+
   message(data: Uint8Array): void {
     this.#write(this.#wire.message(data))
   }
@@ -58,7 +67,7 @@ export class StreamAnswer implements Outlet {
   }
 
   #close(failure?: CallFailure): void {
-    this.#write(this.#wire.end([], failure))
+    this.#write(this.#wire.end(this.#set.trailers, failure))
     this.#controller?.close()
     this.#controller = undefined
   }
@@ -83,7 +92,7 @@ export class StreamAnswer implements Outlet {
       },
       { highWaterMark: AHEAD, size: (chunk) => chunk?.byteLength ?? 0 }
     )
-    const headers = headersOf(streamHeaders(this.#form, this.#mayCompress))
+    const headers = headersOf([...streamHeaders(this.#form, this.#mayCompress), ...this.#set.headers])
     this.#settle(new Response(body, { headers }))
   }
 }

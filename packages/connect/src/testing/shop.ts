@@ -87,9 +87,12 @@ export interface Seen {
 /** Makes the service with its handlers. */
 export function newShop(seen: Seen = newSeen(), options: { drain?: number } = {}) {
   const logger = { error() {}, warn() {} }
-  const note = ({ headers, signal }: Message<unknown>) => {
+  const note = ({ headers, signal, set }: Message<unknown>) => {
     seen.begun++
     seen.headers = headers
+    set.headers['x-cache'] = 'hit'
+    set.headers['trace-bin'] = Uint8Array.of(0, 255)
+    set.trailers['x-cost'] = '7'
     signal.addEventListener('abort', () => {
       seen.aborted++
       seen.changed()
@@ -102,7 +105,9 @@ export function newShop(seen: Seen = newSeen(), options: { drain?: number } = {}
       note(message)
       return message.data
     })
-    .message('shop.v1.Orders/Fail', ({ data }: Message<Order>) => {
+    .message('shop.v1.Orders/Fail', ({ data, set }: Message<Order>) => {
+      set.headers['x-cache'] = 'miss'
+      if (data.id === 'misset') set.headers['x-cache'] = 'é'
       if (data.id === 'bug') throw new Error('a secret')
       if (data.id === 'nest') throw { getError: () => ({ code: 5, message: 'by number' }) }
       throw new RpcError({ code: data.id, message: 'Sold out: 100 %', details: { left: 0 } })
