@@ -63,6 +63,32 @@ describe('a store beside a transport', () => {
     )
   })
 
+  it('keeps what is emitted over a transport that subscribes to each pattern, also without a plain handler', async () => {
+    const transport = { ...memory(), name: 'calls' }
+    const seen = arrivals<readonly unknown[]>(3)
+    const services = ['mail', 'audit'].map((name) =>
+      microservice({ name, transport, store: memory(), logger })
+        .event('paid', ({ data, transport }) => seen.put([name, data, transport]), { durable: true })
+        .event('paid.*', ({ data, transport }) => seen.put([name, data, transport]), { durable: true })
+    )
+    services[0]?.event('paid', ({ data, transport }) => seen.put(['plain', data, transport]))
+    for (const service of services) {
+      await service.listen()
+      cleanUps.push(() => service.stop())
+    }
+    const client = connect({ transport, logger })
+    cleanUps.push(() => client.close())
+    await client.emit('paid', 7)
+    assert.deepEqual(
+      [...(await seen.all)].sort(),
+      [
+        ['audit', 7, 'memory'],
+        ['mail', 7, 'memory'],
+        ['plain', 7, 'memory']
+      ].sort()
+    )
+  })
+
   it('tells the sender of an event that it could not be stored', async () => {
     const { store } = memory()
     const full: EventStore = {

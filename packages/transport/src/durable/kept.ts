@@ -2,12 +2,12 @@
  * The events of a service whose store is not its transport: what arrives by a transport for a durable handler is
  * stored, and comes back from the store.
  */
-import type { Dispatcher } from '../dispatcher.ts'
+import type { Dispatcher, Route } from '../dispatcher.ts'
 import { RejectedError } from '../errors/index.ts'
 import type { IncomingMessage } from '../message.ts'
 import { quietLog, shown } from '../quiet-log.ts'
 import type { ClientContext, EventStore, StoreClient } from '../transport.ts'
-import { routeMatches } from '../wildcards.ts'
+import { hasWildcards, routeMatches } from '../wildcards.ts'
 import { GROUPS } from './directed.ts'
 import { groupOf } from './options.ts'
 import { type DurableRoute, durableRoutes, VIA_PLAIN } from './published.ts'
@@ -29,6 +29,8 @@ export class Kept {
   readonly #owner: StoringService
   readonly #dispatcher: Dispatcher
   readonly #groups: readonly { readonly route: string; readonly group: string }[]
+  /** Routes that a transport must know, so that it brings their events here. */
+  readonly #asked: readonly Route[]
   /** The routes of handlers that are not durable; `undefined` stands for a RegExp. */
   readonly #plain: readonly (string | undefined)[]
   #client: StoreClient | undefined
@@ -45,8 +47,9 @@ export class Kept {
       route,
       group: groupOf(durable, service, route)
     }))
-    const plain = dispatcher.routes().filter(({ durable }) => durable === undefined)
+    const plain = dispatcher.routes().filter((route) => !isDurable(route))
     this.#plain = plain.map(({ route }) => route)
+    this.#asked = service === undefined ? [] : asked(durableRoutes(dispatcher))
   }
 
   /** The dispatcher with which the store's server is started: it has the durable routes only. */
@@ -60,8 +63,14 @@ export class Kept {
    */
   ofTransport(dispatcher: Dispatcher): Dispatcher {
     if (this.#groups.length === 0) return dispatcher
+    const plain = withRoutes(dispatcher, (route) => !isDurable(route))
     return {
-      ...withRoutes(dispatcher, (route) => !isDurable(route)),
+      ...plain,
+      routes: () => {
+        const own = plain.routes()
+        const isThere = ({ route }: Route) => own.some((one) => one.kind === 'event' && one.route === route)
+        return [...own, ...this.#asked.filter((route) => !isThere(route))]
+      },
       event: (message) => this.#event(dispatcher, message)
     }
   }
@@ -99,6 +108,16 @@ async function both(stored: Promise<void>, handle: () => void | Promise<void>): 
   const handled = (async () => handle())()
   const [storing, handling] = await Promise.allSettled([stored, handled])
   for (const outcome of [storing, handling]) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+/**
+ * The routes of durable handlers as those of plain ones, for transports that subscribe to each route. Routes with
+ * wildcards are left out: not every transport has them, and those that have them write them in their own way.
+ */
+function asked(routes: readonly DurableRoute[]): readonly Route[] {
+  return routes
+    .filter(({ route }) => route !== undefined && !hasWildcards(route))
+    .map(({ durable: _, ...route }) => route)
 }
 
 function isDurable({ durable }: { readonly durable?: DurableRoute['durable'] | undefined }): boolean {
