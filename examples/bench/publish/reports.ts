@@ -8,7 +8,7 @@ export const REPORTS = {
   peers: { flags: ['--full'], brief: [] },
   http: {
     flags: ['--suite=http', '--full'],
-    brief: ['--runs=1', '--duration=0.8', '--warmup=0.5', '--within=9.5']
+    brief: ['--runs=1', '--duration=1', '--warmup=0.5', '--within=9.5']
   },
   pairs: {
     flags: ['--suite=pairs', '--full'],
