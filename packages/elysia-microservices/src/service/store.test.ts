@@ -138,6 +138,49 @@ describe('a store beside a transport', () => {
     assert.deepEqual([...(await seen.all)].sort(), ['emitted', 'published'])
   })
 
+  it('subscribes at a transport only for the durable handlers that are bound to it, and to each pattern once', async () => {
+    class Mail {
+      @EventPattern('paid', Transport.TCP, { durable: true })
+      paid(_data: unknown) {}
+
+      @EventPattern('sent', { durable: true })
+      sent(_data: unknown) {}
+
+      @EventPattern('sent', { durable: { group: 'audit' } })
+      audited(_data: unknown) {}
+    }
+    const asked: (string | undefined)[] = []
+    const hub = memory()
+    const transport = {
+      ...hub,
+      name: 'calls',
+      server: (context: Parameters<typeof hub.server>[0]) => {
+        const server = hub.server(context)
+        return Object.assign(Object.create(server, { name: { value: 'calls' } }) as typeof server, {
+          start: (dispatcher: Parameters<typeof server.start>[0]) => {
+            asked.push(...dispatcher.routes().map(({ route }) => route))
+            return server.start(dispatcher)
+          },
+          begin: () => server.begin?.(),
+          stop: () => server.stop()
+        })
+      }
+    }
+    const service = microservice({
+      name: 'mail',
+      transport: [transport, tcp({ port: 0 })],
+      store: memory(),
+      controllers: [Mail],
+      logger
+    })
+    await service.listen()
+    cleanUps.push(() => service.stop())
+    assert.deepEqual(
+      asked.filter((route) => route === 'paid' || route === 'sent'),
+      ['sent']
+    )
+  })
+
   it('has its own figures, and stands still when the service has stopped', async () => {
     const { store } = memory()
     const seen = arrivals(1)

@@ -29,8 +29,8 @@ export class Kept {
   readonly #owner: StoringService
   readonly #dispatcher: Dispatcher
   readonly #groups: readonly { readonly route: string; readonly group: string }[]
-  /** Routes that a transport must know, so that it brings their events here. */
-  readonly #asked: readonly Route[]
+  /** Whether the processes of the service share events, so that one of them stores each. */
+  readonly #isShared: boolean
   /** The routes of handlers that are not durable; `undefined` stands for a RegExp. */
   readonly #plain: readonly (string | undefined)[]
   #client: StoreClient | undefined
@@ -49,7 +49,7 @@ export class Kept {
     }))
     const plain = dispatcher.routes().filter((route) => !isDurable(route))
     this.#plain = plain.map(({ route }) => route)
-    this.#asked = service === undefined ? [] : asked(durableRoutes(dispatcher))
+    this.#isShared = service !== undefined
   }
 
   /** The dispatcher with which the store's server is started: it has the durable routes only. */
@@ -63,14 +63,9 @@ export class Kept {
    */
   ofTransport(dispatcher: Dispatcher): Dispatcher {
     if (this.#groups.length === 0) return dispatcher
-    const plain = withRoutes(dispatcher, (route) => !isDurable(route))
     return {
-      ...plain,
-      routes: () => {
-        const own = plain.routes()
-        const isThere = ({ route }: Route) => own.some((one) => one.kind === 'event' && one.route === route)
-        return [...own, ...this.#asked.filter((route) => !isThere(route))]
-      },
+      routes: () => (this.#isShared ? subscribed : plainOf)(dispatcher.routes()),
+      request: (message) => dispatcher.request(message),
       event: (message) => this.#event(dispatcher, message)
     }
   }
@@ -110,14 +105,21 @@ async function both(stored: Promise<void>, handle: () => void | Promise<void>): 
   for (const outcome of [storing, handling]) if (outcome.status === 'rejected') throw outcome.reason
 }
 
+const plainOf = (routes: readonly Route[]): readonly Route[] => routes.filter((route) => !isDurable(route))
+
 /**
- * The routes of durable handlers as those of plain ones, for transports that subscribe to each route. Routes with
+ * The routes with those of durable handlers as plain ones, for transports that subscribe to each route. Routes with
  * wildcards are left out: not every transport has them, and those that have them write them in their own way.
  */
-function asked(routes: readonly DurableRoute[]): readonly Route[] {
-  return routes
-    .filter(({ route }) => route !== undefined && !hasWildcards(route))
-    .map(({ durable: _, ...route }) => route)
+function subscribed(routes: readonly Route[]): readonly Route[] {
+  const plain = plainOf(routes)
+  const known = new Set(plain.filter(({ kind }) => kind === 'event').map(({ route }) => route))
+  const added = routes.filter(({ durable, route }) => {
+    if (durable === undefined || route === undefined || hasWildcards(route) || known.has(route)) return false
+    known.add(route)
+    return true
+  })
+  return [...plain, ...added.map(({ durable: _, ...route }) => route)]
 }
 
 function isDurable({ durable }: { readonly durable?: DurableRoute['durable'] | undefined }): boolean {
