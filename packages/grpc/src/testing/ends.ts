@@ -52,38 +52,28 @@ export class Recorder implements StreamListener {
   }
 }
 
-/** A server whose peer is the test. */
-export class ServerEnd {
+/** One end, whose peer is the test. */
+class End {
   readonly output = new FakeOutput()
   readonly connection: Http2Connection
-  /** The requests that have arrived. */
-  readonly requests: { readonly stream: Http2Stream; readonly recorder: Recorder; readonly words: string }[] =
-    []
-  /** Called with each request. */
-  onRequest: (stream: Http2Stream, isLast: boolean, recorder: Recorder) => void = () => {}
   /** How often `changed` was called. */
   changes = 0
   time = 0
   readonly #words = new FrameWords()
 
-  /** @param isGreeted whether preface and settings have been exchanged */
-  constructor(limits: Partial<Http2Limits> = {}, isGreeted = true) {
+  /** @param greeting what the peer has sent already */
+  constructor(
+    options: Omit<ConstructorParameters<typeof Http2Connection>[0], 'now' | 'changed'>,
+    greeting: readonly Uint8Array[]
+  ) {
     this.connection = new Http2Connection({
-      role: 'server',
-      limits,
+      ...options,
       now: () => this.time,
-      request: (stream, fields, isLast) => {
-        const recorder = new Recorder()
-        recorder.stream = stream
-        stream.listener = recorder
-        this.requests.push({ stream, recorder, words: `${isLast ? 'end ' : ''}${inWords(fields)}` })
-        this.onRequest(stream, isLast, recorder)
-      },
       changed: () => this.changes++
     })
     this.connection.open(this.output)
-    if (!isGreeted) return
-    this.receives(PREFACE_BYTES, settings(), frame(4, 1, 0))
+    if (greeting.length === 0) return
+    this.receives(...greeting)
     this.sent()
   }
 
@@ -104,30 +94,42 @@ export class ServerEnd {
   }
 }
 
-/** A client whose peer is the test. */
-export class ClientEnd {
-  readonly output = new FakeOutput()
-  readonly connection: Http2Connection
-  changes = 0
-  time = 0
-  readonly #words = new FrameWords()
+/** A server whose peer is the test. */
+export class ServerEnd extends End {
+  /** The requests that have arrived. */
+  readonly requests: { readonly stream: Http2Stream; readonly recorder: Recorder; readonly words: string }[] =
+    []
+  /** Called with each request. */
+  onRequest: (stream: Http2Stream, isLast: boolean, recorder: Recorder) => void = () => {}
 
+  /** @param isGreeted whether preface and settings have been exchanged */
+  constructor(limits: Partial<Http2Limits> = {}, isGreeted = true) {
+    super(
+      {
+        role: 'server',
+        limits,
+        request: (stream, fields, isLast) => {
+          const recorder = new Recorder()
+          recorder.stream = stream
+          stream.listener = recorder
+          this.requests.push({ stream, recorder, words: `${isLast ? 'end ' : ''}${inWords(fields)}` })
+          this.onRequest(stream, isLast, recorder)
+        }
+      },
+      isGreeted ? [PREFACE_BYTES, settings(), frame(4, 1, 0)] : []
+    )
+  }
+}
+
+/** A client whose peer is the test. */
+export class ClientEnd extends End {
   /** @param isGreeted whether settings have been exchanged */
   constructor(
     limits: Partial<Http2Limits> = {},
     isGreeted = true,
     ...pairs: readonly (readonly [number, number])[]
   ) {
-    this.connection = new Http2Connection({
-      role: 'client',
-      limits,
-      now: () => this.time,
-      changed: () => this.changes++
-    })
-    this.connection.open(this.output)
-    if (!isGreeted) return
-    this.receives(settings(...pairs), frame(4, 1, 0))
-    this.sent()
+    super({ role: 'client', limits }, isGreeted ? [settings(...pairs), frame(4, 1, 0)] : [])
   }
 
   /** Sends a request. */
@@ -136,18 +138,5 @@ export class ClientEnd {
     const fields = [':method', 'POST', ':scheme', 'http', ':path', '/a.B/C', ':authority', 'here']
     recorder.stream = this.connection.request(fields, isLast, recorder)
     return recorder as Recorder & { readonly stream: Http2Stream }
-  }
-
-  receives(...chunks: readonly Uint8Array[]): this {
-    this.connection.receive(Uint8Array.from(Buffer.concat(chunks)))
-    return this
-  }
-
-  sent(): string[] {
-    return this.#words.of(this.output.sent())
-  }
-
-  answers(): string[] {
-    return this.sent().filter((one) => !/^(SETTINGS|WINDOW_UPDATE)/.test(one))
   }
 }
