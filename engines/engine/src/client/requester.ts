@@ -18,6 +18,7 @@ import { isForeign, type NestPacket, readRemoteError } from '@elysia-microservic
 import { ANSWERS, QUESTION, REQUESTS, readAnswers } from '../batches.ts'
 import type { Carried, Carrier, Engine } from '../carrier.ts'
 import { inParts, type PartedCarrier } from '../parts/parts.ts'
+import { plain } from '../plain.ts'
 import { repeat } from '../repeat.ts'
 import { SECRET_LENGTH } from '../secret.ts'
 import {
@@ -225,9 +226,7 @@ export class Requester {
     try {
       const text = textOf(message.words)
       const { json, words } = readFront(text) as Front
-      // Of a message that reads its fields only when they are asked for, as NATS's do, a copy by `...` would have none.
-      const { address, reply, headers } = message
-      this.#answered(call, { address, words, reply, headers }, { json, size: text.length - words.length })
+      this.#answered(call, { ...plain(message), words }, { json, size: text.length - words.length })
     } catch (error) {
       this.#calls.giveUp(call, error as Error)
     }

@@ -8,6 +8,7 @@ import {
   type Usage
 } from '@elysia-microservices/transport/kit'
 import type { Carried, Carrier } from '../carrier.ts'
+import { plain } from '../plain.ts'
 import { newSecret } from '../secret.ts'
 import { LOST_AFTER, MAX_MESSAGE } from '../words.ts'
 import { isNoMore, joined, type Part, readPart, receivedWord } from './part.ts'
@@ -270,13 +271,6 @@ export class Assemblies {
     this.#check =
       this.#assemblies.size === 0 ? undefined : setTimeout(() => this.#checkSilence(), LOST_AFTER / 2)
   }
-}
-
-/**
- * Copies all fields of a message except its words. They are read one by one, because a class may have them as getters.
- */
-function plain({ address, reply, headers, ended }: Carried): Carried {
-  return { address, reply, headers, words: '', ...(ended !== undefined && { ended }) }
 }
 
 /** Approximate bytes of headers. */

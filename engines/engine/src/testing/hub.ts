@@ -110,7 +110,7 @@ export class Hub {
     for (const members of queues.values())
       receivers.push(members[Math.floor(this.random() * members.length)] as Subscription)
     for (const to of receivers)
-      this.#send(from, { to, message: { address, words: copy, reply, headers } }, text)
+      this.#send(from, { to, message: new Arrived(address, copy, reply, headers) }, text)
     if (receivers.length > 0 || reply === '') return
     const nobody: Carried = { address: reply, words: '', reply: '', headers: undefined, isNobody: true }
     for (const to of this.#subscriptions.filter(({ pattern }) => matches(pattern, reply)))
@@ -144,6 +144,33 @@ export class Hub {
       if (to.owner.isConnected && !to.owner.isClosed) to.receive(message)
       this.#pump()
     })
+  }
+}
+
+/** A message whose fields cannot be copied by `...`, as those of NATS's driver. */
+class Arrived implements Carried {
+  readonly words: Words
+  readonly #address: string
+  readonly #reply: string
+  readonly #headers: MessageHeaders | undefined
+
+  constructor(address: string, words: Words, reply: string, headers: MessageHeaders | undefined) {
+    this.words = words
+    this.#address = address
+    this.#reply = reply
+    this.#headers = headers
+  }
+
+  get address(): string {
+    return this.#address
+  }
+
+  get reply(): string {
+    return this.#reply
+  }
+
+  get headers(): MessageHeaders | undefined {
+    return this.#headers
   }
 }
 
@@ -218,7 +245,8 @@ export class TestCarrier implements Carrier {
     for (const subject of subjects) {
       const { address: pattern, queue } = subject
       this.#hub.add({ owner: this, pattern, queue, receive: this.#guarded((one) => receive(subject, one)) })
-      const own = (one: Carried) => receive(subject, { ...one, address: one.address.slice(TOGETHER.length) })
+      const own = ({ address, words, reply, headers }: Carried) =>
+        receive(subject, new Arrived(address.slice(TOGETHER.length), words, reply, headers))
       if (this.#hub.options.together !== false)
         this.#hub.add({ owner: this, pattern: TOGETHER + pattern, queue, receive: this.#guarded(own) })
     }
