@@ -19,7 +19,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   rsocket: ['transport'],
   tcp: ['transport', 'rsocket'],
-  grpc: ['transport', 'rsocket', 'tcp'],
+  grpc: ['transport', 'rsocket', 'tcp', 'protobuf'],
   engine: ['transport'],
   'engine-tests': ['transport', 'elysia-microservices', 'telemetry', 'test-support'],
   kafka: ['transport', 'engine'],
@@ -138,15 +138,10 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['codec', 'descriptors'],
     ['schema', 'types', 'proto-files.ts'],
     ['load-proto.ts', 'service-proto.ts', 'proto-types.ts'],
-    ['index.ts']
+    ['rpc'],
+    ['index.ts', 'rpc.ts']
   ],
-  connect: [
-    ['protocol'],
-    ['failures', 'options.ts', 'cors.ts'],
-    ['server'],
-    ['connect-rpc.ts'],
-    ['index.ts']
-  ],
+  connect: [['protocol'], ['options.ts', 'cors.ts'], ['server'], ['connect-rpc.ts'], ['index.ts']],
   tcp: [
     ['socket', 'nest'],
     ['options'],

@@ -23,9 +23,9 @@ function program(info: string, begins = ''): { readonly code: string; readonly p
   return { code, prints: blocks[index + 1]?.info === 'text' ? (blocks[index + 1]?.code ?? '') : '' }
 }
 
-/** The built file of the package. */
-function built<Module>(file: string): Promise<Module> {
-  return import(pathToFileURL(join(rootFolder, 'packages/connect/dist', file)).href) as Promise<Module>
+/** The built file of a package. */
+function built<Module>(name: string, file: string): Promise<Module> {
+  return import(pathToFileURL(join(rootFolder, 'packages', name, 'dist', file)).href) as Promise<Module>
 }
 
 describe('the server of docs/other-languages.md', () => {
@@ -76,7 +76,7 @@ describe('the tables of docs/other-languages.md', () => {
   it('have each limit, with its default', async () => {
     const { CONNECT_LIMITS: limits } = await built<{
       CONNECT_LIMITS: Readonly<Record<string, { readonly byDefault?: unknown }>>
-    }>('options.js')
+    }>('connect', 'options.js')
     const named = [...page.matchAll(/^\| `limits\.(\w+)` \| ([\d,]+) \|/gm)]
     assert.deepEqual(
       Object.fromEntries(named.map(([, name, figure = '']) => [name, Number(figure.replaceAll(',', ''))])),
@@ -84,22 +84,24 @@ describe('the tables of docs/other-languages.md', () => {
     )
   })
 
-  it('have each code, with its HTTP status and the codes of errors', async () => {
-    const { CODES } = await built<{ CODES: Readonly<Record<string, { readonly status: number }>> }>(
-      'protocol/codes.js'
+  it('have each code, with its number, its HTTP status and the codes of errors', async () => {
+    const { CODES } = await built<{
+      CODES: Readonly<Record<string, { readonly number: number; readonly status: number }>>
+    }>('protobuf', 'rpc/codes.js')
+    const { ERROR_CODES } = await built<{ ERROR_CODES: Readonly<Record<string, string>> }>(
+      'protobuf',
+      'rpc/error-codes.js'
     )
-    const { CONNECT_CODES } = await built<{ CONNECT_CODES: Readonly<Record<string, string>> }>(
-      'failures/code-of.js'
-    )
-    const rows = [...page.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \| (.+) \|$/gm)]
-    for (const [, code = '', status] of rows) assert.equal(CODES[code]?.status, Number(status), code)
+    const rows = [...page.matchAll(/^\| `([a-z_]+)` \| (\d+) \| (\d{3}) \| (.+) \|$/gm)]
+    for (const [, code = '', number, status] of rows)
+      assert.deepEqual(CODES[code], { number: Number(number), status: Number(status) }, code)
     const listed = new Map(
-      rows.flatMap(([, code = '', , errors = '']) =>
+      rows.flatMap(([, code = '', , , errors = '']) =>
         [...errors.matchAll(/`([A-Z_]+)`/g)].map(([, error = '']) => [error, code] as const)
       )
     )
-    for (const [error, code] of Object.entries(CONNECT_CODES)) assert.equal(listed.get(error), code, error)
+    for (const [error, code] of Object.entries(ERROR_CODES)) assert.equal(listed.get(error), code, error)
     // A name of gRPC stands for itself.
-    for (const [error, code] of listed) assert.equal(CONNECT_CODES[error] ?? error.toLowerCase(), code)
+    for (const [error, code] of listed) assert.equal(ERROR_CODES[error] ?? error.toLowerCase(), code)
   })
 })

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { prefixed } from '@elysia-microservices/protobuf/rpc'
 import { connectRpc } from './index.ts'
 import { TextReader, toText } from './protocol/base64-text.ts'
-import { EnvelopeReader, envelope } from './protocol/envelope.ts'
 import { listen, newApp } from './testing/app.ts'
-import { envelopes, messagesIn, postJson, postStream } from './testing/calls.ts'
+import { envelopes, envelopesIn, messagesIn, postJson, postStream } from './testing/calls.ts'
 import { happening } from './testing/happening.ts'
 import { readTrailers } from './testing/read-trailers.ts'
 import { newSeen, newShop, Orders, withDeadline } from './testing/shop.ts'
@@ -64,7 +64,7 @@ describe('a call with JSON', () => {
   for (const [id, status, code, message] of [
     ['NOT_FOUND', 404, 'not_found', 'Sold out: 100 %'],
     ['VALIDATION', 400, 'invalid_argument', 'Sold out: 100 %'],
-    ['REJECTED', 503, 'unavailable', 'Sold out: 100 %'],
+    ['SERVICE_UNAVAILABLE', 503, 'unavailable', 'Sold out: 100 %'],
     ['OUT_OF_STOCK', 409, 'aborted', 'Sold out: 100 %'],
     ['nest', 404, 'not_found', 'by number'],
     ['bug', 500, 'internal', 'Internal server error']
@@ -92,7 +92,7 @@ describe('a call with JSON', () => {
     assert.deepEqual(
       body.details.map((one: { type: string; debug: unknown }) => [one.type, one.debug]),
       [
-        ['google.rpc.ErrorInfo', { reason: 'SOLD_OUT', domain: 'shop.v1.Orders' }],
+        ['google.rpc.ErrorInfo', { reason: 'SOLD_OUT', domain: 'elysia-microservices' }],
         ['google.protobuf.Value', { left: 0 }]
       ]
     )
@@ -260,9 +260,9 @@ describe('a stream to the caller', () => {
     ['no message', new Uint8Array(), 'unimplemented'],
     ['two messages', envelopes({}, {}), 'unimplemented'],
     ['half a message', envelopes({ id: 'a' }).slice(0, 9), 'invalid_argument'],
-    ['unknown flags', envelope(2, new Uint8Array()), 'invalid_argument'],
-    ['a compressed message without the name of its compression', envelope(1, gzipSync('{}')), 'internal'],
-    ['a message that is no JSON', envelope(0, new Uint8Array([123])), 'invalid_argument']
+    ['unknown flags', prefixed(new Uint8Array(), 2), 'invalid_argument'],
+    ['a compressed message without the name of its compression', prefixed(gzipSync('{}'), 1), 'internal'],
+    ['a message that is no JSON', prefixed(new Uint8Array([123])), 'invalid_argument']
   ] as const)
     it(`is refused for a request with ${name}`, async () => {
       await using app = await started()
@@ -278,25 +278,22 @@ describe('a call of gRPC-Web as text', () => {
     const message = Uint8Array.of(0x0a, 1, 0x76, 0x18, 2)
     const response = await fetch(`${app.url}/shop.v1.Orders/Watch`, {
       method: 'POST',
-      body: toText(envelope(0, message)),
+      body: toText(prefixed(message)),
       headers: { 'content-type': 'application/grpc-web-text' }
     })
     assert.equal(response.headers.get('content-type'), 'application/grpc-web-text')
-    const reader = new EnvelopeReader(1_000)
     const text = new TextReader()
-    reader.push(text.read(new Uint8Array(await response.arrayBuffer())))
+    const [one, two, end, ...more] = envelopesIn(text.read(new Uint8Array(await response.arrayBuffer())))
     text.end()
     assert.deepEqual(
-      [reader.next(), reader.next()].map((one) => [...(one?.data ?? [])]),
+      [one, two].map((value) => [...(value?.data ?? [])]),
       [
         [0x0a, 2, 0x76, 0x30],
         [0x0a, 2, 0x76, 0x31]
       ]
     )
-    const end = reader.next()
-    assert.equal(end?.flags, 0x80)
+    assert.deepEqual([end?.flags, more], [0x80, []])
     assert.equal(readTrailers(end?.data ?? new Uint8Array()).get('grpc-status'), '0')
-    reader.end()
   })
 
   it('is refused if it is not base64', async () => {
@@ -306,9 +303,8 @@ describe('a call of gRPC-Web as text', () => {
       body: '*',
       headers: { 'content-type': 'application/grpc-web-text' }
     })
-    const reader = new EnvelopeReader(1_000)
-    reader.push(new TextReader().read(new Uint8Array(await response.arrayBuffer())))
-    assert.equal(readTrailers(reader.next()?.data ?? new Uint8Array()).get('grpc-status'), '3')
+    const [end] = envelopesIn(new TextReader().read(new Uint8Array(await response.arrayBuffer())))
+    assert.equal(readTrailers(end?.data ?? new Uint8Array()).get('grpc-status'), '3')
   })
 })
 
@@ -373,7 +369,7 @@ describe('compression', () => {
     await using app = await started()
     const response = await fetch(`${app.url}/shop.v1.Orders/Watch`, {
       method: 'POST',
-      body: envelope(1, gzipSync(JSON.stringify({ ...long, number: 1 }))),
+      body: prefixed(gzipSync(JSON.stringify({ ...long, number: 1 })), 1),
       headers: {
         'content-type': 'application/connect+json',
         'connect-content-encoding': 'gzip',

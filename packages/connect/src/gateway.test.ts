@@ -72,7 +72,7 @@ describe('an app in front of other services', () => {
     assert.deepEqual([status, body.code, body.message], [409, 'aborted', 'Sold out'])
     assert.deepEqual(
       body.details.map((one: { debug: unknown }) => one.debug),
-      [{ reason: 'CONFLICT', domain: 'shop.v1.Orders' }, { left: 0 }]
+      [{ reason: 'CONFLICT', domain: 'elysia-microservices' }, { left: 0 }]
     )
   })
 

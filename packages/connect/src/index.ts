@@ -1,4 +1,6 @@
 /** The public interface. Users cannot import anything that is not listed here. */
+
+export type { RpcCode as ConnectCode } from '@elysia-microservices/protobuf/rpc'
 export { connectRpc } from './connect-rpc.ts'
 export { connectCors } from './cors.ts'
 export type {
@@ -8,4 +10,3 @@ export type {
   ConnectRpcOptions,
   ConnectRpcServices
 } from './options.ts'
-export type { ConnectCode } from './protocol/codes.ts'

@@ -1,5 +1,7 @@
 /** The options of `connectRpc()`, and tables with their defaults and checks. A test compares docs/other-languages.md with these tables. */
+
 import { type Proto, type ProtoService, protoOf } from '@elysia-microservices/protobuf'
+import { isRpcCode, type RpcCode } from '@elysia-microservices/protobuf/rpc'
 import {
   type FromTable,
   mustBeAtLeast,
@@ -12,7 +14,6 @@ import {
   unlessFalse
 } from '@elysia-microservices/transport/kit'
 import type { UntypedClient } from 'elysia-microservices/client'
-import { type ConnectCode, isConnectCode } from './protocol/codes.ts'
 
 type Generated = Exclude<Parameters<typeof protoOf>[0], Uint8Array>
 
@@ -61,7 +62,7 @@ export interface ConnectRpcOptions {
     | ((context: ConnectRpcContext) => Readonly<Record<string, string | undefined>>)
     | undefined
   /** Connect's codes for the error codes of the application. They take precedence over the table of codes. */
-  readonly errors?: Readonly<Record<string, ConnectCode>> | undefined
+  readonly errors?: Readonly<Record<string, RpcCode>> | undefined
   /**
    * Longest time of a call in milliseconds; longer deadlines of callers are shortened. `false`: as long as the caller
    * allows. Default: `false`.
@@ -157,6 +158,6 @@ function checkErrors(path: string, value: unknown): void {
   if (typeof value !== 'object' || value === null)
     throw OptionError.expected(path, "an object of Connect's codes by the codes of errors", value)
   for (const [code, one] of Object.entries(value))
-    if (!isConnectCode(one))
+    if (!isRpcCode(one))
       throw OptionError.expected(`${path}.${code}`, "a code of Connect such as 'not_found'", one)
 }

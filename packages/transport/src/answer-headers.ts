@@ -106,6 +106,17 @@ function taken(place: Place): Readonly<Record<string, string>> | undefined {
   )
 }
 
+/**
+ * A received header as text: bytes under a name that ends in `-bin` in Base64, several joined with commas; `undefined`: it
+ * is neither.
+ */
+export function headerText(name: string, value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (!name.endsWith(ENDS_BINARY)) return undefined
+  const all: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return all.every((one) => one instanceof Uint8Array) ? all.map(toBase64).join(',') : undefined
+}
+
 function toBase64(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }

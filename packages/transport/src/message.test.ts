@@ -31,6 +31,19 @@ describe('the headers of a message', () => {
     assert.deepEqual(headersOf({ 'elysia-x': 'y' }), {})
   })
 
+  it('have bytes in Base64, under names that end in -bin', () => {
+    const bytes = Uint8Array.of(0, 255)
+    const metadata = {
+      a: '1',
+      'b-bin': bytes,
+      'c-bin': [bytes, bytes],
+      d: bytes,
+      'e-bin': [bytes, 'x'],
+      'f-bin': 7
+    }
+    assert.deepEqual(headersOf(metadata), { a: '1', 'b-bin': 'AP8=', 'c-bin': 'AP8=,AP8=' })
+  })
+
   it('nor are those in metadata, which is otherwise as it was sent', () => {
     const metadataOf = (metadata: unknown) =>
       new IncomingMessage({ transport: 'x', kind: 'event', pattern: 'p', route: 'p', data: 1, metadata })

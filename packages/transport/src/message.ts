@@ -2,7 +2,7 @@
  * Messages as a transport passes them to a dispatcher: each is one request or event. This file depends neither on bytes
  * nor on handlers.
  */
-import { type AnswerSet, ASKS_FOR_HEADERS, SentSet } from './answer-headers.ts'
+import { type AnswerSet, ASKS_FOR_HEADERS, headerText, SentSet } from './answer-headers.ts'
 import type { Caller } from './call.ts'
 import type { Source } from './caller-name.ts'
 import { OptionError } from './errors/index.ts'
@@ -85,6 +85,8 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly lifetime?: number | undefined
   /** When the message arrived, on the clock of `performance.now()`. Default: now. */
   readonly arrivedAt?: number | undefined
+  /** Whether the caller takes headers of the answer. Default: whether a header of the message says so. */
+  readonly asksForHeaders?: boolean | undefined
   /** The other end of the connection. Default: there is no connection. */
   readonly peer?: Peer | undefined
   /** Finds the sender of the message if there is no peer. Default: the sender is not known. */
@@ -236,7 +238,11 @@ export class IncomingMessage<Data = unknown> {
       return undefined
     }
     const json = set.take(isLast)
-    return json === undefined || this.own(ASKS_FOR_HEADERS) === undefined ? undefined : json
+    return json !== undefined && this.#asksForHeaders ? json : undefined
+  }
+
+  get #asksForHeaders(): boolean {
+    return this.#init.asksForHeaders ?? this.own(ASKS_FOR_HEADERS) !== undefined
   }
 
   /** Whether the message comes from a store. Cheaper than reading `delivery`. */
@@ -265,8 +271,9 @@ export class IncomingMessage<Data = unknown> {
   }
 
   /**
-   * The headers that the caller has sent; empty if there are none. Fields of `metadata` that are not text, or whose names
-   * belong to this library (`elysia-…`), are left out.
+   * The headers that the caller has sent; empty if there are none. Bytes under names that end in `-bin` are texts in
+   * Base64 here. Other fields of `metadata` that are not text are left out, and so are those whose names belong to this
+   * library (`elysia-…`).
    */
   get headers(): MessageHeaders {
     return headersIn(this.#sent)
@@ -381,12 +388,13 @@ function headersIn(metadata: unknown): MessageHeaders {
   const all = metadata as MessageHeaders
   // Usually no field has to be left out.
   for (const name in all) {
-    if (!isHeader(name, all[name]))
-      return Object.fromEntries(Object.entries(all).filter(([one, value]) => isHeader(one, value)))
+    if (typeof all[name] !== 'string' || name.startsWith(RESERVED_PREFIX))
+      return Object.fromEntries(
+        Object.entries(all).flatMap(([one, value]) => {
+          const text = one.startsWith(RESERVED_PREFIX) ? undefined : headerText(one, value)
+          return text === undefined ? [] : [[one, text]]
+        })
+      )
   }
   return all
-}
-
-function isHeader(name: string, value: unknown): boolean {
-  return typeof value === 'string' && !name.startsWith(RESERVED_PREFIX)
 }

@@ -2,8 +2,9 @@
  * Bodies of gRPC-Web as text, for clients that cannot read bytes: base64, in which padding may occur anywhere, because
  * each piece that was written has its own.
  */
+
 import { Buffer } from 'node:buffer'
-import { CallFailure } from './call-failure.ts'
+import { CallFailure } from '@elysia-microservices/protobuf/rpc'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const PADDING = 0x3d

@@ -1,11 +1,7 @@
 /** Failures and ends of streams in Connect's JSON. */
-import { toBase64 } from './base64.ts'
-import type { CallFailure } from './call-failure.ts'
+import { type CallFailure, type HeaderList, toBase64 } from '@elysia-microservices/protobuf/rpc'
 
 const utf8 = new TextEncoder()
-
-/** Headers or trailers in order; a name may occur several times. */
-export type HeaderList = readonly (readonly [name: string, value: string])[]
 
 /** A failure as Connect writes it: the body of an answer with one value, or a part of the end of a stream. */
 export function failureJson({ code, message, details }: CallFailure): object {

@@ -1,20 +1,19 @@
 /** The ends of answers, read back as clients read them. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { fromBinary, toJson } from '@bufbuild/protobuf'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
-import { ValueSchema } from '@bufbuild/protobuf/wkt'
+import { CallFailure, CODES, fromBase64, type RpcCode, toBase64 } from '@elysia-microservices/protobuf/rpc'
 import fc from 'fast-check'
 import { readTrailers } from '../testing/read-trailers.ts'
-import { fromBase64, toBase64 } from './base64.ts'
-import { CallFailure } from './call-failure.ts'
-import { CODES, type ConnectCode } from './codes.ts'
 import { endOfStream } from './connect-json.ts'
-import { errorInfo, valueDetail } from './details.ts'
-import { statusTrailers, trailerBlock } from './grpc-trailers.ts'
-import { percentEncoded } from './percent.ts'
+import { StreamWire } from './stream-wire.ts'
 
-const code = fc.constantFrom(...(Object.keys(CODES) as ConnectCode[]))
+const GRPC_WEB = { protocol: 'grpc-web', isJson: false, isText: false, contentType: '' } as const
+/** The trailers with which gRPC-Web ends an answer. */
+const trailersOf = (failure?: CallFailure) =>
+  readTrailers(new StreamWire(GRPC_WEB).end([], failure).subarray(5))
+
+const code = fc.constantFrom(...(Object.keys(CODES) as RpcCode[]))
 /** Any text without half surrogates, which UTF-8 cannot carry. */
 const text = fc.string({ unit: 'binary', maxLength: 40 })
 const failure = fc
@@ -22,7 +21,11 @@ const failure = fc
     code,
     text,
     fc.array(
-      fc.tuple(text, text).map(([reason, domain]) => errorInfo(reason, domain)),
+      fc.record({
+        type: fc.stringMatching(/^[a-z.A-Z]{1,20}$/),
+        value: fc.uint8Array({ maxLength: 99 }),
+        debug: text
+      }),
       { maxLength: 3 }
     )
   )
@@ -32,7 +35,7 @@ describe('the end of an answer in gRPC-Web', () => {
   it('is lines of printable ASCII, whatever the failure says', () =>
     fc.assert(
       fc.property(failure, (given) => {
-        const trailers = readTrailers(trailerBlock(statusTrailers(given)))
+        const trailers = trailersOf(given)
         assert.equal(trailers.get('grpc-status'), String(CODES[given.code].number))
         assert.equal(decodeURIComponent(trailers.get('grpc-message') ?? ''), given.message)
         const status = fromBase64(trailers.get('grpc-status-details-bin') ?? '')
@@ -44,12 +47,7 @@ describe('the end of an answer in gRPC-Web', () => {
     ))
 
   it('is its status alone if the call has succeeded', () =>
-    assert.deepEqual([...readTrailers(trailerBlock(statusTrailers()))], [['grpc-status', '0']]))
-
-  it('leaves texts as they are that need no encoding', () => {
-    assert.equal(percentEncoded("no item 'tea': try /shop?x=1"), "no item 'tea': try /shop?x=1")
-    assert.equal(percentEncoded('100 % ä\n'), '100 %25 %C3%A4%0A')
-  })
+    assert.deepEqual([...trailersOf()], [['grpc-status', '0']]))
 })
 
 describe('the end of an answer in Connect', () => {
@@ -72,40 +70,6 @@ describe('the end of an answer in Connect', () => {
 
   it('is an empty object if the call has succeeded', () =>
     assert.equal(new TextDecoder().decode(endOfStream([])), '{}'))
-})
-
-describe('base64', () => {
-  it('is read as it was written, with and without padding and in both alphabets', () =>
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
-        const written = toBase64(bytes)
-        assert.ok(!written.includes('='))
-        const padded = written + '='.repeat((4 - (written.length % 4)) % 4)
-        const ofUrl = written.replaceAll('+', '-').replaceAll('/', '_')
-        for (const given of [written, padded, ofUrl]) assert.deepEqual(fromBase64(given), bytes)
-      })
-    ))
-
-  for (const given of ['a', 'a b=', 'ab=c', '***', 'abcde'])
-    it(`is not ${given}`, () => assert.equal(fromBase64(given), undefined))
-})
-
-describe('a detail', () => {
-  it('is read by protobuf-es as it was written', () =>
-    fc.assert(
-      fc.property(fc.json(), (json) => {
-        // An object of protobuf-es cannot have this name.
-        fc.pre(!json.includes('__proto__'))
-        const { value } = valueDetail(JSON.parse(json))
-        const read = toJson(ValueSchema, fromBinary(ValueSchema, value))
-        assert.deepEqual(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(JSON.parse(json))))
-      })
-    ))
-
-  it('is left out by its maker if it is nested deeper than protobuf reads', () => {
-    const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
-    assert.throws(() => valueDetail(deep))
-  })
 })
 
 /** The details in a `google.rpc.Status`: the type and bytes of each. */

@@ -1,6 +1,5 @@
 /** Requests whose message is in the URL: Connect's GET, for methods without side effects. */
-import { fromBase64 } from './base64.ts'
-import { CallFailure } from './call-failure.ts'
+import { CallFailure, fromBase64 } from '@elysia-microservices/protobuf/rpc'
 import { type Form, formInUrl } from './form.ts'
 
 const utf8 = new TextEncoder()

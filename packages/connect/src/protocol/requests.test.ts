@@ -1,12 +1,11 @@
 /** The heads of requests. */
+
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { CallFailure } from '@elysia-microservices/protobuf/rpc'
 import fc from 'fast-check'
-import { CallFailure } from './call-failure.ts'
-import { acceptsGzip, isGzip } from './compression-names.ts'
 import { acceptedTypes, formOf } from './form.ts'
 import { messageInUrl } from './message-in-url.ts'
-import { messageHeaders } from './metadata.ts'
 
 describe('the form of a request', () => {
   for (const [type, streams, protocol, isJson] of [
@@ -85,57 +84,5 @@ describe('a message in a URL', () => {
         }
       })
     )
-  })
-})
-
-describe('the compression of a request', () => {
-  for (const [name, expected] of [
-    [null, false],
-    ['', false],
-    ['identity', false],
-    ['gzip', true]
-  ] as const)
-    it(`is known: ${name}`, () => assert.equal(isGzip(name), expected))
-
-  it('is refused with the list of those that are supported', () =>
-    assert.throws(() => isGzip('br'), {
-      code: 'unimplemented',
-      message: "The compression 'br' is not supported; supported are gzip, identity"
-    }))
-
-  for (const [accepted, expected] of [
-    [null, false],
-    ['', false],
-    ['gzip', true],
-    ['br, GZIP;q=0.5', true],
-    ['gzip;q=0', false],
-    ['gzip;q=0.0, br', false],
-    ['deflate', false]
-  ] as const)
-    it(`of the answer may be gzip: ${accepted} → ${expected}`, () =>
-      assert.equal(acceptsGzip(accepted), expected))
-})
-
-describe('the headers of a message', () => {
-  it('are those of the request, without those of HTTP, of protocols and of this library', () => {
-    const headers = new Headers({
-      Authorization: 'Bearer x',
-      'x-tenant': 'a',
-      'content-type': 'application/json',
-      'content-length': '2',
-      'connect-timeout-ms': '5',
-      'grpc-timeout': '5S',
-      'accept-encoding': 'gzip',
-      'elysia-group': 'forged'
-    })
-    assert.deepEqual(messageHeaders(headers), { authorization: 'Bearer x', 'x-tenant': 'a' })
-  })
-
-  it('may have any name', () => {
-    const headers = messageHeaders(new Headers({ __proto__x: '1', constructor: '2' }))
-    assert.deepEqual(Object.entries(headers).toSorted(), [
-      ['__proto__x', '1'],
-      ['constructor', '2']
-    ])
   })
 })

@@ -1,16 +1,6 @@
 /** Deadlines in the headers of requests. */
+import { CallFailure, readTimeout } from '@elysia-microservices/protobuf/rpc'
 import { LONGEST_TIME } from '@elysia-microservices/transport/kit'
-import { CallFailure } from './call-failure.ts'
-
-/** Milliseconds of the units in `grpc-timeout`. */
-const UNITS: Readonly<Record<string, number>> = {
-  H: 3_600_000,
-  M: 60_000,
-  S: 1_000,
-  m: 1,
-  u: 1e-3,
-  n: 1e-6
-}
 
 /**
  * The milliseconds in Connect's header `connect-timeout-ms`; `undefined` if there is no header. A longer time than a
@@ -29,10 +19,9 @@ export function connectTimeout(header: string | null): number | undefined {
  */
 export function grpcTimeout(header: string | null): number | undefined {
   if (header === null) return undefined
-  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? []
-  if (digits === undefined || unit === undefined)
-    throw invalid('grpc-timeout', 'at most 8 digits and one of H, M, S, m, u and n')
-  return Math.min(Math.ceil(Number(digits) * (UNITS[unit] as number)), LONGEST_TIME)
+  const time = readTimeout(header)
+  if (time === undefined) throw invalid('grpc-timeout', 'at most 8 digits and one of H, M, S, m, u and n')
+  return Math.min(Math.ceil(time), LONGEST_TIME)
 }
 
 function invalid(name: string, expected: string): CallFailure {

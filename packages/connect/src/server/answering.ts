@@ -1,19 +1,23 @@
 /** Answers requests: finds the form of a request, reads it, calls the handler, and makes the response. */
+
 import type { MessageCodec } from '@elysia-microservices/protobuf'
+import {
+  acceptsGzip,
+  addMetadata,
+  CallFailure,
+  failureOf,
+  isGzip,
+  type Metadata
+} from '@elysia-microservices/protobuf/rpc'
 import {
   consoleLogger,
   IncomingMessage,
   LONGEST_TIME,
   unlessAborted
 } from '@elysia-microservices/transport/kit'
-import { failureOf } from '../failures/failure-of.ts'
 import type { CheckedOptions, ConnectRpcContext } from '../options.ts'
-import { ASKS_FOR_HEADERS } from '../protocol/answer-headers.ts'
-import { CallFailure } from '../protocol/call-failure.ts'
-import { acceptsGzip, isGzip } from '../protocol/compression-names.ts'
 import { acceptedTypes, type Form, formOf } from '../protocol/form.ts'
 import { type MessageInUrl, messageInUrl } from '../protocol/message-in-url.ts'
-import { messageHeaders } from '../protocol/metadata.ts'
 import { connectTimeout, grpcTimeout } from '../protocol/timeout.ts'
 import { wholeBody } from './body.ts'
 import type { ConnectDoor } from './door.ts'
@@ -140,17 +144,19 @@ export class Answering {
         pattern,
         route,
         data,
-        metadata: this.#headers(asked),
+        metadata: this.#metadata(asked),
         timeout,
         // The deadline of Connect and gRPC is that of the whole call.
         lifetime: timeout,
-        arrivedAt: asked.arrivedAt
+        arrivedAt: asked.arrivedAt,
+        // HTTP has room for them, whatever the client is.
+        asksForHeaders: true
       })
       asked.begins(callable, timeout)
       const { isJson } = form
       const { sendBuffer } = this.#options.limits
       const own = { method, isJson, dispatcher, running, outlet: answer, input, signal, sendBuffer }
-      const init = { domain: method.service, logger, message, errors: this.#options.errors, ...own }
+      const init = { logger, message, errors: this.#options.errors, ...own }
       if (isEvent) answerEvent(init)
       else {
         call = new RunningCall(init)
@@ -159,7 +165,7 @@ export class Answering {
       }
     } catch (error) {
       const why = signal.aborted ? new CallFailure('canceled', 'The call was canceled') : error
-      answer.failure(failureOf(why, { domain: method.service, logger: consoleLogger }))
+      answer.failure(failureOf(why, { logger: consoleLogger }))
     }
     return answer.response
   }
@@ -192,10 +198,10 @@ export class Answering {
     return Math.min(asked ?? LONGEST_TIME, longest)
   }
 
-  #headers({ request, context, id }: Asked): Record<string, string> {
-    const all = messageHeaders(request.headers)
+  #metadata({ request, context, id }: Asked): Metadata {
+    const all: Metadata = {}
+    request.headers.forEach((value, name) => void addMetadata(all, name.toLowerCase(), value))
     all['x-request-id'] = id
-    all[ASKS_FOR_HEADERS] = '1'
     const own = this.#options.headers?.(context) ?? {}
     for (const [name, value] of Object.entries(own)) if (value !== undefined) all[name.toLowerCase()] = value
     return all

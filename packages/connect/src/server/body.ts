@@ -1,6 +1,6 @@
 /** Reads the bodies of requests, never more than a limit allows. */
-import { CallFailure } from '../protocol/call-failure.ts'
-import { tooLarge } from '../protocol/envelope.ts'
+import { CallFailure } from '@elysia-microservices/protobuf/rpc'
+import { tooLarge } from '../protocol/request-messages.ts'
 
 /** The part of a reader that is used: its type differs between runtimes. */
 type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'releaseLock'>
@@ -13,7 +13,7 @@ type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'releaseLoc
 export async function wholeBody(request: Request, limit: number): Promise<Uint8Array> {
   const given = request.headers.get('content-length')
   const length = given === null ? undefined : Number(given)
-  if (length !== undefined && length > limit) throw tooLarge(length, limit)
+  if (length !== undefined && length > limit) throw tooLarge(limit, length)
   const reader = readerOf(request)
   const chunks: Uint8Array[] = []
   let size = 0
@@ -21,7 +21,7 @@ export async function wholeBody(request: Request, limit: number): Promise<Uint8A
     const chunk = await nextChunk(reader)
     if (chunk === undefined) break
     size += chunk.length
-    if (size > limit) throw tooLarge(undefined, limit)
+    if (size > limit) throw tooLarge(limit)
     chunks.push(chunk)
   }
   if (chunks.length === 1) return chunks[0] as Uint8Array

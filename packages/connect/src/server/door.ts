@@ -1,8 +1,8 @@
 /** A door: the server for calls of Connect and gRPC-Web on the port of an app. It has the services that answer. */
+import { CallFailure } from '@elysia-microservices/protobuf/rpc'
 import type { Dispatcher, ServerContext, ServerTransport } from '@elysia-microservices/transport/kit'
 import type { Door } from 'elysia-microservices/kit'
 import type { CheckedOptions } from '../options.ts'
-import { CallFailure } from '../protocol/call-failure.ts'
 import type { ClientEnd } from './client-end.ts'
 import type { CallableMethod, Candidate } from './methods.ts'
 import { type EndOwner, ServiceEnd } from './service-end.ts'

@@ -1,12 +1,13 @@
 /** Answers the events of services, which protobuf writes as methods: the answer says only that an event has arrived. */
+
 import type { ProtoMethod } from '@elysia-microservices/protobuf'
+import { type FailedCall, failureOf } from '@elysia-microservices/protobuf/rpc'
 import {
   type Dispatcher,
   type IncomingMessage,
   nextTurn,
   type RunningMessages
 } from '@elysia-microservices/transport/kit'
-import { type FailedCall, failureOf } from '../failures/failure-of.ts'
 import { encoded } from './messages-out.ts'
 import type { Outlet } from './outlet.ts'
 

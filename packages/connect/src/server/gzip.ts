@@ -1,7 +1,8 @@
 /** Compression of messages. */
+
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { CallFailure } from '../protocol/call-failure.ts'
-import { tooLarge } from '../protocol/envelope.ts'
+import { CallFailure } from '@elysia-microservices/protobuf/rpc'
+import { tooLarge } from '../protocol/request-messages.ts'
 
 /** The fastest level: messages are compressed within the turn of the event loop in which they are sent. */
 const LEVEL = 1
@@ -27,10 +28,10 @@ export function decompressed(data: Uint8Array, limit: number): Uint8Array {
     whole = gunzipSync(data, { maxOutputLength: limit })
   } catch (error) {
     const { code } = Object(error) as { code?: unknown }
-    if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(undefined, limit)
+    if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limit)
     throw new CallFailure('invalid_argument', 'The message cannot be decompressed: it is not gzip')
   }
-  if (whole.length > limit) throw tooLarge(whole.length, limit)
+  if (whole.length > limit) throw tooLarge(limit, whole.length)
   // Handlers get views of these bytes, which must not be of Node's own class.
   return new Uint8Array(whole.buffer, whole.byteOffset, whole.length)
 }

@@ -1,11 +1,11 @@
 /** The messages of a request in envelopes, read as the handler asks for them. */
+
 import type { MessageCodec } from '@elysia-microservices/protobuf'
+import { CallFailure } from '@elysia-microservices/protobuf/rpc'
 import { canceledByCaller, ProtocolError } from '@elysia-microservices/transport/kit'
-import { reading } from '../failures/failure-of.ts'
 import { TextReader } from '../protocol/base64-text.ts'
-import { CallFailure } from '../protocol/call-failure.ts'
-import { EnvelopeFlag, EnvelopeReader } from '../protocol/envelope.ts'
 import type { Form } from '../protocol/form.ts'
+import { type RequestMessage, RequestMessages } from '../protocol/request-messages.ts'
 import { nextChunk, readerOf } from './body.ts'
 import { decompressed } from './gzip.ts'
 
@@ -16,6 +16,18 @@ export function messageOf(data: Uint8Array, codec: MessageCodec, { isJson }: For
   return reading(codec.typeName, () =>
     isJson ? codec.fromJson(JSON.parse(utf8.decode(data))) : codec.decode(data)
   )
+}
+
+/** Runs a codec on what a caller has sent. @throws {CallFailure} `invalid_argument`: it is not such a message */
+function reading<Value>(typeName: string, read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ProtocolError) throw new CallFailure('invalid_argument', error.message)
+    // Any other error, such as that of a stack that is too deep, says nothing to a caller.
+    const why = error instanceof SyntaxError ? `: ${error.message}` : ''
+    throw new CallFailure('invalid_argument', `The message cannot be read as ${typeName}${why}`)
+  }
 }
 
 /** The parameters of `MessagesIn`. */
@@ -32,7 +44,7 @@ export interface MessagesInit {
 /** The messages of one request. */
 export class MessagesIn {
   readonly #init: MessagesInit
-  readonly #envelopes: EnvelopeReader
+  readonly #messages: RequestMessages
   readonly #text: TextReader | undefined
   readonly #reader: ReturnType<typeof readerOf>
   /** The reason why the call is over. */
@@ -41,7 +53,7 @@ export class MessagesIn {
 
   constructor(init: MessagesInit) {
     this.#init = init
-    this.#envelopes = new EnvelopeReader(init.limit)
+    this.#messages = new RequestMessages(init.limit)
     if (init.form.isText) this.#text = new TextReader()
     this.#reader = readerOf(init.request)
   }
@@ -95,15 +107,15 @@ export class MessagesIn {
   async #next(): Promise<{ readonly data: Uint8Array } | undefined> {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure
-      const found = this.#envelopes.next()
-      if (found !== undefined) return { data: this.#opened(found.flags, found.data) }
+      const found = this.#messages.next()
+      if (found !== undefined) return { data: this.#opened(found) }
       const chunk = await this.#chunk()
       if (chunk === undefined) {
         this.#text?.end()
-        this.#envelopes.end()
+        this.#messages.end()
         return undefined
       }
-      this.#envelopes.push(this.#text === undefined ? chunk : this.#text.read(chunk))
+      this.#messages.push(this.#text === undefined ? chunk : this.#text.read(chunk))
     }
   }
 
@@ -115,10 +127,8 @@ export class MessagesIn {
     }
   }
 
-  #opened(flags: number, data: Uint8Array): Uint8Array {
-    if ((flags & ~EnvelopeFlag.COMPRESSED) !== 0)
-      throw new CallFailure('invalid_argument', `A message has flags that a request cannot have (${flags})`)
-    if (flags === 0) return data
+  #opened({ isCompressed, data }: RequestMessage): Uint8Array {
+    if (!isCompressed) return data
     if (!this.#init.isGzip)
       throw new CallFailure('internal', 'A message is compressed, but the request names no compression')
     return decompressed(data, this.#init.limit)

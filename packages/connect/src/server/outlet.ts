@@ -1,6 +1,5 @@
 /** Where an answer goes: a response with one message, or with envelopes. */
-import type { AnswerHeaderLists } from '../protocol/answer-headers.ts'
-import type { CallFailure } from '../protocol/call-failure.ts'
+import type { AnswerHeaderLists, CallFailure } from '@elysia-microservices/protobuf/rpc'
 
 /** Takes one answer. After `end` or `failure` nothing else is called. */
 export interface Outlet {

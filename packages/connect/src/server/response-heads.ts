@@ -1,8 +1,6 @@
 /** The headers and statuses of responses. */
-import type { CallFailure } from '../protocol/call-failure.ts'
-import { CODES } from '../protocol/codes.ts'
-import { SUPPORTED } from '../protocol/compression-names.ts'
-import { failureJson, type HeaderList } from '../protocol/connect-json.ts'
+import { type CallFailure, CODES, type HeaderList, SUPPORTED } from '@elysia-microservices/protobuf/rpc'
+import { failureJson } from '../protocol/connect-json.ts'
 import type { Form } from '../protocol/form.ts'
 
 /** Tells browsers to use only the declared content type, because an answer may contain anything. */

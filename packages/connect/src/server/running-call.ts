@@ -1,5 +1,7 @@
 /** One call, from its handler's start to its end. */
+
 import type { ProtoMethod } from '@elysia-microservices/protobuf'
+import { answerHeaders, CallFailure, type FailedCall, failureOf } from '@elysia-microservices/protobuf/rpc'
 import {
   answerWith,
   callersTimeOver,
@@ -14,9 +16,6 @@ import {
   serviceStopped,
   UNLIMITED
 } from '@elysia-microservices/transport/kit'
-import { type FailedCall, failureOf } from '../failures/failure-of.ts'
-import { answerHeaders } from '../protocol/answer-headers.ts'
-import { CallFailure } from '../protocol/call-failure.ts'
 import type { MessagesIn } from './messages-in.ts'
 import { encoded } from './messages-out.ts'
 import type { Outlet } from './outlet.ts'

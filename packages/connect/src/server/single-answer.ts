@@ -1,7 +1,10 @@
 /** An answer of Connect with one message: the body is the message, and a failure has an HTTP status. */
-import { type AnswerHeaderLists, NO_HEADERS } from '../protocol/answer-headers.ts'
-import type { CallFailure } from '../protocol/call-failure.ts'
-import type { HeaderList } from '../protocol/connect-json.ts'
+import {
+  type AnswerHeaderLists,
+  type CallFailure,
+  type HeaderList,
+  NO_HEADERS
+} from '@elysia-microservices/protobuf/rpc'
 import type { Form } from '../protocol/form.ts'
 import type { Compress } from '../protocol/stream-wire.ts'
 import type { Outlet } from './outlet.ts'

@@ -1,7 +1,6 @@
 /** An answer in envelopes, as fast as the client reads it. */
-import { type AnswerHeaderLists, NO_HEADERS } from '../protocol/answer-headers.ts'
+import { type AnswerHeaderLists, type CallFailure, NO_HEADERS } from '@elysia-microservices/protobuf/rpc'
 import { toText } from '../protocol/base64-text.ts'
-import type { CallFailure } from '../protocol/call-failure.ts'
 import type { Form } from '../protocol/form.ts'
 import { type Compress, StreamWire } from '../protocol/stream-wire.ts'
 import type { Outlet } from './outlet.ts'

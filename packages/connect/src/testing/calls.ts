@@ -1,6 +1,7 @@
 /** Requests by hand, as curl and clients of other languages send them. */
+
+import { MessageFlag, prefixed } from '@elysia-microservices/protobuf/rpc'
 import { concatBytes } from '@elysia-microservices/transport/kit'
-import { EnvelopeFlag, EnvelopeReader, envelope } from '../protocol/envelope.ts'
 
 const utf8 = new TextEncoder()
 
@@ -26,7 +27,25 @@ export async function postJson(
 
 /** JSON messages in envelopes. */
 export function envelopes(...messages: readonly unknown[]): Uint8Array<ArrayBuffer> {
-  return concatBytes(messages.map((message) => envelope(0, utf8.encode(JSON.stringify(message)))))
+  return concatBytes(messages.map((message) => prefixed(utf8.encode(JSON.stringify(message)))))
+}
+
+/** One message or end of an answer. */
+export interface Envelope {
+  readonly flags: number
+  readonly data: Uint8Array
+}
+
+/** The envelopes of a whole answer. */
+export function envelopesIn(body: Uint8Array): Envelope[] {
+  const found: Envelope[] = []
+  for (let at = 0; at < body.length; ) {
+    const end = at + 5 + new DataView(body.buffer, body.byteOffset + at).getUint32(1)
+    if (!(end <= body.length)) throw new Error('The answer ends within an envelope')
+    found.push({ flags: body[at] as number, data: body.subarray(at + 5, end) })
+    at = end
+  }
+  return found
 }
 
 /** The messages of an answer in Connect's envelopes, and its end. */
@@ -34,16 +53,13 @@ export function messagesIn(body: Uint8Array): {
   messages: unknown[]
   end: { error?: { code: string } } | undefined
 } {
-  const reader = new EnvelopeReader(2 ** 30)
-  reader.push(body)
   const messages: unknown[] = []
   let end: { error?: { code: string } } | undefined
-  for (let next = reader.next(); next !== undefined; next = reader.next()) {
-    const json = JSON.parse(new TextDecoder().decode(next.data))
-    if (next.flags & EnvelopeFlag.END_STREAM) end = json
+  for (const { flags, data } of envelopesIn(body)) {
+    const json = JSON.parse(new TextDecoder().decode(data))
+    if (flags & MessageFlag.END_STREAM) end = json
     else messages.push(json)
   }
-  reader.end()
   return { messages, end }
 }
 

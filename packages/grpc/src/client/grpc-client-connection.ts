@@ -1,4 +1,5 @@
 /** One connection of a client: HTTP/2, and the calls that are made over it. */
+import { headerList, prefixed, writeTimeout } from '@elysia-microservices/protobuf/rpc'
 import {
   type ClientProtocol,
   cannotConnect,
@@ -14,6 +15,7 @@ import {
   OpenCalls,
   OptionError,
   type PendingCall,
+  RESERVED_PREFIX,
   type Recover,
   routeOf,
   type Timer,
@@ -23,12 +25,8 @@ import { Http2Connection } from '../http2/connection.ts'
 import { ErrorCode, nameOfCode } from '../http2/error-code.ts'
 import type { Http2Limits } from '../http2/limits.ts'
 import type { GrpcMethod, GrpcMethods } from '../methods.ts'
-import { prefixed } from '../wire/message-reader.ts'
-import { isMetadataName } from '../wire/metadata.ts'
-import { writeTimeout } from '../wire/timeout.ts'
 import { type CallOwner, OutgoingCall } from './outgoing-call.ts'
 
-const PRINTABLE = /^[\x20-\x7e]*$/
 const USER_AGENT = 'elysia-microservices'
 const NOTHING = new Uint8Array()
 
@@ -235,26 +233,18 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
       'trailers',
       'content-type',
       'application/grpc',
-      'user-agent',
-      USER_AGENT,
       'grpc-accept-encoding',
       'gzip'
     ]
     // The deadline of gRPC is that of the whole call; the timeout of a stream ends with its first value.
     if (call.kind !== 'stream' && call.timeout > 0)
       fields.push('grpc-timeout', writeTimeout(Math.max(1, Math.ceil(call.deadline - this.#timer.now()))))
-    for (const [name, value] of Object.entries(call.headers ?? {})) {
-      const lower = name.toLowerCase()
-      if (!isMetadataName(lower))
-        throw OptionError.expected(
-          `options.headers[${JSON.stringify(name)}]`,
-          'a name that gRPC allows',
-          name
-        )
-      if (!PRINTABLE.test(value))
-        throw OptionError.expected(`options.headers[${JSON.stringify(name)}]`, 'printable ASCII', value)
-      fields.push(lower, value.trim())
-    }
+    let userAgent = USER_AGENT
+    for (const [name, value] of headerList('options.headers', call.headers ?? {}))
+      if (name === 'user-agent') userAgent = value
+      // Only ends of this library know these.
+      else if (!name.startsWith(RESERVED_PREFIX)) fields.push(name, value)
+    fields.push('user-agent', userAgent)
     return fields
   }
 

@@ -1,4 +1,5 @@
 /** One call at the client, on its stream: the answer as it comes, message by message. */
+import { errorOfStatus, GrpcStatus, MessageReader, readStatus } from '@elysia-microservices/protobuf/rpc'
 import {
   copyBytes,
   type PendingCall,
@@ -10,10 +11,8 @@ import { ErrorCode } from '../http2/error-code.ts'
 import type { Field } from '../http2/hpack/field.ts'
 import type { Http2Stream, StreamEnd, StreamListener } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
-import { errorOfStatus } from '../wire/error-status.ts'
 import { unpack } from '../wire/gzip.ts'
-import { MessageReader } from '../wire/message-reader.ts'
-import { GrpcStatus, readStatus, statusOfHttp, statusOfReset } from '../wire/status.ts'
+import { statusOfHttp, statusOfReset } from '../wire/status.ts'
 
 const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/
 
@@ -89,7 +88,7 @@ export class OutgoingCall implements StreamListener {
       if (isLast && hasStatus) return this.#finish(fields)
       const code = statusOfHttp(Number(status))
       const said = `The server answers with the status ${status} of HTTP and '${contentType}', which is not gRPC`
-      return this.#owner.giveUp(this.#call, errorOfStatus(code, said, undefined))
+      return this.#owner.giveUp(this.#call, errorOfStatus(code, said))
     }
     this.#isPacked = fieldIn(fields, 'grpc-encoding') === 'gzip'
     if (isLast) this.#finish(fields)
@@ -122,10 +121,7 @@ export class OutgoingCall implements StreamListener {
       return this.#owner.fail(this.#call, reason ?? new ProtocolError('The stream of the call has ended'))
     const code =
       errorCode === ErrorCode.NO_ERROR && !this.#hasHead ? GrpcStatus.UNAVAILABLE : statusOfReset(errorCode)
-    this.#owner.fail(
-      this.#call,
-      errorOfStatus(code, 'The server has reset the stream of the call', undefined)
-    )
+    this.#owner.fail(this.#call, errorOfStatus(code, 'The server has reset the stream of the call'))
   }
 
   room(): void {

@@ -1,6 +1,8 @@
 /** Calls at a server without sockets, by a client that the test plays. */
+
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { prefixed } from '@elysia-microservices/protobuf/rpc'
 import { FakeClock, FakeOutput } from '@elysia-microservices/rsocket/testing'
 import { Log } from '@elysia-microservices/test-support'
 import { type IncomingMessage, RpcError } from '@elysia-microservices/transport/kit'
@@ -16,7 +18,6 @@ import {
 } from '../testing/frames.ts'
 import { dispatcherOf, METHODS } from '../testing/service.ts'
 import { pack } from '../wire/gzip.ts'
-import { prefixed } from '../wire/message-reader.ts'
 import { GrpcConnection } from './grpc-connection.ts'
 
 type Handlers = Parameters<typeof dispatcherOf>[0]
@@ -108,7 +109,7 @@ describe('a unary call', () => {
       ['x-a', '1'],
       ['x-a', '2']
     )
-    server.receives(headers(1, fields, OPEN), data(1, prefixed(pack(Buffer.from('packed')), true), true))
+    server.receives(headers(1, fields, OPEN), data(1, prefixed(pack(Buffer.from('packed')), 1), true))
     assert.deepEqual(
       [got?.data, got?.timeout, got?.transport, { ...got?.headers }],
       ['packed', 5_000, 'grpc', { 'x-a': '1,2' }]
@@ -218,17 +219,17 @@ describe('a call that is wrong', () => {
     'with a message that becomes too long': [
       [
         headers(1, call('Unary', ['grpc-encoding', 'gzip']), OPEN),
-        data(1, prefixed(pack(new Uint8Array(100_000)), true), true)
+        data(1, prefixed(pack(new Uint8Array(100_000)), 1), true)
       ],
       '8 grpc-message=A message is longer than limits.messageSize (1000 bytes)'
     ],
     'with a compressed message that it has not announced': [
-      [headers(1, call('Unary'), OPEN), data(1, prefixed(pack(new Uint8Array(10)), true), true)],
+      [headers(1, call('Unary'), OPEN), data(1, prefixed(pack(new Uint8Array(10)), 1), true)],
       '13 grpc-message=A message is not compressed as its call says'
     ],
     'with a flag that gRPC does not have': [
       [headers(1, call('Unary'), OPEN), data(1, Uint8Array.of(9, 0, 0, 0, 0), true)],
-      '13 grpc-message=A message has a flag that gRPC does not have'
+      '13 grpc-message=A message has a flag that gRPC and Connect do not have'
     ],
     'with data that cannot be read': [
       [headers(1, call('Unary'), OPEN), data(1, message('wrong'), true)],

@@ -1,4 +1,5 @@
 /** One connection of a server: HTTP/2, and the calls that run over it. */
+import { GrpcStatus } from '@elysia-microservices/protobuf/rpc'
 import {
   ConnectionPeer,
   type Output,
@@ -11,9 +12,8 @@ import type { Field } from '../http2/hpack/field.ts'
 import type { Http2Limits } from '../http2/limits.ts'
 import type { Http2Stream } from '../http2/stream.ts'
 import type { GrpcMethods } from '../methods.ts'
-import { trailersOf } from '../wire/error-status.ts'
 import { ACCEPTED } from '../wire/gzip.ts'
-import { GrpcStatus } from '../wire/status.ts'
+import { trailersOf } from '../wire/trailers.ts'
 import { type CallOwner, IncomingCall } from './incoming-call.ts'
 import { type Refused, readHead } from './request-head.ts'
 

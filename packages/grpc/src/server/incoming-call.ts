@@ -1,4 +1,5 @@
 /** One call at the server: its messages come in, its handler is called, its answer goes out. */
+import { GrpcStatus, MessageReader, type WrongMessage } from '@elysia-microservices/protobuf/rpc'
 import {
   answerWith,
   canceledByCaller,
@@ -10,10 +11,8 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Http2Stream, StreamEnd, StreamListener } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
-import { trailersOf } from '../wire/error-status.ts'
 import { unpack } from '../wire/gzip.ts'
-import { MessageReader, type WrongMessage } from '../wire/message-reader.ts'
-import { GrpcStatus } from '../wire/status.ts'
+import { trailersOf } from '../wire/trailers.ts'
 import { CallInput } from './call-input.ts'
 import type { RequestHead } from './request-head.ts'
 import { RunningCall } from './running-call.ts'
@@ -199,14 +198,14 @@ export class IncomingCall implements StreamListener {
   #run(data: unknown): void {
     const { dispatcher, logger, peer, maxHeldSize } = this.#owner
     const { pattern, kind } = this.#method
-    const { timeout, headers, contentType } = this.#head
+    const { timeout, metadata, contentType } = this.#head
     const message = new IncomingMessage({
       transport: 'grpc',
       kind: kind === 'event' ? 'event' : 'request',
       pattern,
       route: pattern,
       data,
-      metadata: headers,
+      metadata,
       timeout,
       arrivedAt: this.#arrivedAt,
       peer

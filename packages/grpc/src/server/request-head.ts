@@ -1,11 +1,9 @@
 /** Reads the fields of a call. grpc: doc/PROTOCOL-HTTP2.md, "Requests". */
-import type { MessageHeaders } from '@elysia-microservices/transport/kit'
+import { addMetadata, GrpcStatus, type Metadata, readTimeout } from '@elysia-microservices/protobuf/rpc'
 import type { Field } from '../http2/hpack/field.ts'
 import { isReadable } from '../wire/gzip.ts'
-import { isMetadataName } from '../wire/metadata.ts'
-import { GrpcStatus } from '../wire/status.ts'
-import { readTimeout } from '../wire/timeout.ts'
 
+const COLON = 0x3a
 const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/
 
 /** The head of a call. */
@@ -17,7 +15,7 @@ export interface RequestHead {
   readonly timeout: number | undefined
   /** Whether messages may be compressed with gzip. */
   readonly isPacked: boolean
-  readonly headers: MessageHeaders
+  readonly metadata: Metadata
 }
 
 /** A refusal: a status of gRPC, or one of HTTP for a request that is no call. */
@@ -34,19 +32,14 @@ export function readHead(fields: readonly Field[]): RequestHead | Refused {
   let contentType = ''
   let encoding = 'identity'
   let given: string | undefined
-  let headers: Record<string, string> | undefined
+  const metadata: Metadata = {}
   for (const { name, value } of fields) {
     if (name === ':path') path = value
     else if (name === ':method') method = value
     else if (name === 'content-type') contentType = value
     else if (name === 'grpc-timeout') given = value
     else if (name === 'grpc-encoding') encoding = value
-    else if (name.charCodeAt(0) !== 0x3a && isMetadataName(name)) {
-      // Without a prototype, because the names are the caller's.
-      headers ??= Object.create(null) as Record<string, string>
-      const before = headers[name]
-      headers[name] = before === undefined ? value : `${before},${value}`
-    }
+    else if (name.charCodeAt(0) !== COLON) addMetadata(metadata, name, value)
   }
   if (method !== 'POST')
     return { http: 405, status: GrpcStatus.INTERNAL, reason: `gRPC has no method ${method}` }
@@ -62,8 +55,6 @@ export function readHead(fields: readonly Field[]): RequestHead | Refused {
     contentType,
     timeout,
     isPacked: encoding === 'gzip',
-    headers: headers ?? NONE
+    metadata
   }
 }
-
-const NONE: MessageHeaders = Object.freeze({})

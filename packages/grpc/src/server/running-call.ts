@@ -1,4 +1,5 @@
 /** The answer to one call: fields, messages and trailers, as far as the caller's windows have room. */
+import { GrpcStatus, prefixed } from '@elysia-microservices/protobuf/rpc'
 import {
   type ByteWriter,
   cleanUpFailed,
@@ -10,9 +11,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Http2Stream } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
-import { trailersOf, trailersOfError } from '../wire/error-status.ts'
-import { prefixed } from '../wire/message-reader.ts'
-import { GrpcStatus } from '../wire/status.ts'
+import { trailersOf, trailersOfError } from '../wire/trailers.ts'
 
 /** The parameters of an answer. */
 export interface RunningCallInit {

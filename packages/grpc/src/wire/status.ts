@@ -1,39 +1,6 @@
-/** The status codes of gRPC, and those that other failures mean. grpc: doc/statuscodes.md, doc/http-grpc-status-mapping.md. */
+/** The statuses that other failures mean. grpc: doc/http-grpc-status-mapping.md, doc/PROTOCOL-HTTP2.md, "Errors". */
+import { GrpcStatus } from '@elysia-microservices/protobuf/rpc'
 import { ErrorCode } from '../http2/error-code.ts'
-
-/** The codes, by their names in gRPC. */
-export const GrpcStatus = {
-  OK: 0,
-  CANCELLED: 1,
-  UNKNOWN: 2,
-  INVALID_ARGUMENT: 3,
-  DEADLINE_EXCEEDED: 4,
-  NOT_FOUND: 5,
-  ALREADY_EXISTS: 6,
-  PERMISSION_DENIED: 7,
-  RESOURCE_EXHAUSTED: 8,
-  FAILED_PRECONDITION: 9,
-  ABORTED: 10,
-  OUT_OF_RANGE: 11,
-  UNIMPLEMENTED: 12,
-  INTERNAL: 13,
-  UNAVAILABLE: 14,
-  DATA_LOSS: 15,
-  UNAUTHENTICATED: 16
-} as const
-
-const NAMES: readonly string[] = Object.keys(GrpcStatus)
-const CODE = /^(?:\d|1[0-6])$/
-
-/** The name of a code, such as `NOT_FOUND`. */
-export function nameOfStatus(code: number): string {
-  return NAMES[code] ?? 'UNKNOWN'
-}
-
-/** Reads the field `grpc-status`. A code that gRPC does not have counts as `UNKNOWN`. */
-export function readStatus(value: string): number {
-  return CODE.test(value) ? Number(value) : GrpcStatus.UNKNOWN
-}
 
 const OF_HTTP: ReadonlyMap<number, number> = new Map([
   [400, GrpcStatus.INTERNAL],

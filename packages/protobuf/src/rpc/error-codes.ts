@@ -1,11 +1,11 @@
-/** Connect's codes for the codes of errors of this library and of HTTP. */
-import { type ConnectCode, codeOfNumber, isConnectCode } from '../protocol/codes.ts'
+/** The codes of calls for the codes of errors of this library, of applications and of HTTP. */
+import { codeOfNumber, isRpcCode, type RpcCode } from './codes.ts'
 
 /**
  * The codes of this library and the names of HTTP statuses. The names of gRPC's codes, such as `FAILED_PRECONDITION`,
  * stand for themselves. docs/other-languages.md has the same table.
  */
-export const CONNECT_CODES: Readonly<Record<string, ConnectCode>> = {
+export const ERROR_CODES: Readonly<Record<string, RpcCode>> = {
   BAD_GATEWAY: 'unavailable',
   BAD_REQUEST: 'invalid_argument',
   CANCELED: 'canceled',
@@ -27,7 +27,6 @@ export const CONNECT_CODES: Readonly<Record<string, ConnectCode>> = {
   PAYMENT_REQUIRED: 'failed_precondition',
   PRECONDITION_FAILED: 'failed_precondition',
   PRECONDITION_REQUIRED: 'failed_precondition',
-  REJECTED: 'unavailable',
   REQUEST_TIMEOUT: 'deadline_exceeded',
   SERVICE_UNAVAILABLE: 'unavailable',
   STREAM_OVERFLOW: 'resource_exhausted',
@@ -39,8 +38,8 @@ export const CONNECT_CODES: Readonly<Record<string, ConnectCode>> = {
   VALIDATION: 'invalid_argument'
 }
 
-/** Connect's codes for HTTP statuses of errors that have no code of the table. */
-const BY_STATUS: ReadonlyMap<number, ConnectCode> = new Map([
+/** The codes for HTTP statuses of errors that have no code of the table. */
+const BY_STATUS: ReadonlyMap<number, RpcCode> = new Map([
   [401, 'unauthenticated'],
   [403, 'permission_denied'],
   [404, 'not_found'],
@@ -57,7 +56,7 @@ const BY_STATUS: ReadonlyMap<number, ConnectCode> = new Map([
   [504, 'deadline_exceeded']
 ])
 
-/** The parts of an error that decide about its code. */
+/** The parts of an error that decide about the code of its call. */
 export interface Coded {
   /** The code of this library or of the application; `undefined` if the error has none. */
   readonly code: string | undefined
@@ -68,23 +67,23 @@ export interface Coded {
 }
 
 /**
- * Connect's code for an error: that of the application's own table, else that of the code, of its number in gRPC, or of
+ * The code for an error: that of the application's own table, else that of the error's code, of its number in gRPC, or of
  * its HTTP status; `unknown` if nothing is known of it.
  */
-export function connectCodeOf(
+export function codeOfError(
   { code, number, status }: Coded,
-  own: Readonly<Record<string, ConnectCode>> = {}
-): ConnectCode {
+  own: Readonly<Record<string, RpcCode>> = {}
+): RpcCode {
   if (code !== undefined) {
-    if (Object.hasOwn(own, code)) return own[code] as ConnectCode
-    if (Object.hasOwn(CONNECT_CODES, code)) return CONNECT_CODES[code] as ConnectCode
+    if (Object.hasOwn(own, code)) return own[code] as RpcCode
+    if (Object.hasOwn(ERROR_CODES, code)) return ERROR_CODES[code] as RpcCode
     const lower = code.toLowerCase()
-    if (isConnectCode(lower) && lower !== 'unknown') return lower
+    if (isRpcCode(lower) && lower !== 'unknown') return lower
   }
   return codeOfNumber(number) ?? codeOfStatus(status) ?? 'unknown'
 }
 
-function codeOfStatus(status: unknown): ConnectCode | undefined {
+function codeOfStatus(status: unknown): RpcCode | undefined {
   if (typeof status !== 'number' || status < 400 || status > 599) return undefined
   return BY_STATUS.get(status) ?? (status < 500 ? 'invalid_argument' : 'internal')
 }

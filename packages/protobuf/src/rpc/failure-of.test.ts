@@ -8,17 +8,17 @@ import {
   RpcError,
   ValidationError
 } from '@elysia-microservices/transport/kit'
-import { CODES, isConnectCode } from '../protocol/codes.ts'
-import { CONNECT_CODES, connectCodeOf } from './code-of.ts'
+import { CODES, isRpcCode } from './codes.ts'
+import { codeOfError, ERROR_CODES } from './error-codes.ts'
 import { failureOf } from './failure-of.ts'
 
 const lines: string[] = []
 const logger = { error: (line: string) => void lines.push(line), warn() {} }
-const call = { domain: 'shop.v1.Orders', logger }
+const call = { logger }
 
 describe('the failure of a call', () => {
   for (const [error, code, message, reason] of [
-    [new RpcError({ code: 'NOT_FOUND', message: 'No order 7' }), 'not_found', 'No order 7', 'NOT_FOUND'],
+    [new RpcError({ code: 'NOT_FOUND', message: 'No order 7' }), 'not_found', 'No order 7', undefined],
     [
       new ValidationError('data.id', 'a text', 7),
       'invalid_argument',
@@ -34,19 +34,24 @@ describe('the failure of a call', () => {
     ],
     [new RpcError({ code: 'OUT_OF_STOCK', message: 'none' }), 'unknown', 'none', 'OUT_OF_STOCK'],
     [new RpcError({ code: 'OUT_OF_STOCK', message: 'none', status: 409 }), 'aborted', 'none', 'OUT_OF_STOCK'],
+    [new RpcError({ code: 'FAILED_PRECONDITION' }), 'failed_precondition', 'FAILED_PRECONDITION', undefined],
     [
-      new RpcError({ code: 'FAILED_PRECONDITION' }),
-      'failed_precondition',
-      'FAILED_PRECONDITION',
-      'FAILED_PRECONDITION'
+      new RpcError({ code: 'UNAUTHENTICATED', message: 'who?' }),
+      'unauthenticated',
+      'who?',
+      'UNAUTHENTICATED'
     ],
+    [new RpcError({ code: 'REJECTED', message: 'own' }), 'unknown', 'own', 'REJECTED'],
     [{ getError: () => ({ code: 5, message: 'by number' }) }, 'not_found', 'by number', undefined]
   ] as const)
     it(`has the code ${code} for ${message}`, () => {
       const failure = failureOf(error, call)
       assert.deepEqual([failure.code, failure.message], [code, message])
       const [info] = failure.details
-      assert.deepEqual(info?.debug, reason === undefined ? undefined : { reason, domain: 'shop.v1.Orders' })
+      assert.deepEqual(
+        info?.debug,
+        reason === undefined ? undefined : { reason, domain: 'elysia-microservices' }
+      )
     })
 
   it('has the details of the error', () => {
@@ -54,7 +59,7 @@ describe('the failure of a call', () => {
     assert.deepEqual(
       details.map(({ type, debug }) => [type, debug]),
       [
-        ['google.rpc.ErrorInfo', { reason: 'GONE', domain: 'shop.v1.Orders' }],
+        ['google.rpc.ErrorInfo', { reason: 'GONE', domain: 'elysia-microservices' }],
         ['google.protobuf.Value', { since: [2020] }]
       ]
     )
@@ -81,19 +86,19 @@ describe('the failure of a call', () => {
   })
 })
 
-describe('the codes of Connect', () => {
+describe('the codes of calls', () => {
   it('are there for all names of HTTP statuses', () => {
     for (const [status, code] of HTTP_CODES) {
-      const found = connectCodeOf({ code })
-      assert.ok(isConnectCode(found) && (found !== 'unknown' || status === 500), code)
+      const found = codeOfError({ code })
+      assert.ok(isRpcCode(found) && (found !== 'unknown' || status === 500), code)
     }
   })
 
   it('stand for the names of gRPC in upper case', () => {
-    for (const code of Object.keys(CODES)) assert.equal(connectCodeOf({ code: code.toUpperCase() }), code)
+    for (const code of Object.keys(CODES)) assert.equal(codeOfError({ code: code.toUpperCase() }), code)
   })
 
   it('of the table are codes', () => {
-    for (const code of Object.values(CONNECT_CODES)) assert.ok(isConnectCode(code))
+    for (const code of Object.values(ERROR_CODES)) assert.ok(isRpcCode(code))
   })
 })

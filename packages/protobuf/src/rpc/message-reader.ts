@@ -1,17 +1,28 @@
 /**
- * Cuts received data into messages, each behind five bytes: whether it is compressed, and its length. A message is read
- * where it lies; only one that spans frames is copied. grpc: doc/PROTOCOL-HTTP2.md, "Length-Prefixed-Message".
+ * Messages of gRPC, and of streams in Connect: each is behind five bytes, flags and its length. Received data is cut into
+ * messages where it lies; only a message that spans frames is copied. grpc: doc/PROTOCOL-HTTP2.md,
+ * "Length-Prefixed-Message"; Connect calls it an envelope.
  */
 import { readUint32 } from '@elysia-microservices/transport/kit'
 
+/** The flags of a message. */
+export const MessageFlag = {
+  /** The message is compressed. */
+  COMPRESSED: 0x01,
+  /** The end of an answer in Connect, and no message. */
+  END_STREAM: 0x02,
+  /** The end of an answer in gRPC-Web, and no message. */
+  TRAILERS: 0x80
+} as const
+
 /** Bytes before each message. */
-export const PREFIX = 5
+const PREFIX = 5
 const LENGTH_AT = 1
 /** First size of the buffer of a message that spans frames: a peer may announce a long one and never send it. */
 const FIRST_SIZE = 1_024
 
 /** Why data is not what it must be. */
-export type WrongMessage = 'too long' | 'a flag that gRPC does not have'
+export type WrongMessage = 'too long' | 'a flag that gRPC and Connect do not have'
 
 /** Receives messages. The buffer is valid during the call. */
 export type OnMessage = (
@@ -19,7 +30,7 @@ export type OnMessage = (
   buffer: Uint8Array,
   start: number,
   end: number,
-  /** Bytes of the last data that belong to the message. */
+  /** Bytes of the last data that belong to the message, with its prefix. */
   size: number
 ) => void
 
@@ -64,7 +75,7 @@ export class MessageReader {
         if (wrong !== undefined) return wrong
         const next = at + PREFIX + readUint32(buffer, at + LENGTH_AT)
         if (next <= end) {
-          this.#onMessage(buffer[at] === 1, buffer, at + PREFIX, next, next - at)
+          this.#onMessage(buffer[at] === MessageFlag.COMPRESSED, buffer, at + PREFIX, next, next - at)
           at = next
           continue
         }
@@ -111,19 +122,19 @@ export class MessageReader {
     const end = this.#filled
     this.#partial = undefined
     this.#filled = 0
-    this.#onMessage(partial[0] === 1, partial, PREFIX, end, size)
+    this.#onMessage(partial[0] === MessageFlag.COMPRESSED, partial, PREFIX, end, size)
   }
 
   #check(buffer: Uint8Array, at: number): WrongMessage | undefined {
-    if ((buffer[at] as number) > 1) return 'a flag that gRPC does not have'
+    if ((buffer[at] as number) > MessageFlag.COMPRESSED) return 'a flag that gRPC and Connect do not have'
     return readUint32(buffer, at + LENGTH_AT) > this.#maxLength ? 'too long' : undefined
   }
 }
 
-/** A message with its prefix. */
-export function prefixed(message: Uint8Array, isCompressed = false): Uint8Array {
+/** A message with its prefix. @param flags of `MessageFlag` */
+export function prefixed(message: Uint8Array, flags = 0): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(PREFIX + message.length)
-  whole[0] = isCompressed ? 1 : 0
+  whole[0] = flags
   new DataView(whole.buffer).setUint32(LENGTH_AT, message.length)
   whole.set(message, PREFIX)
   return whole

@@ -1,4 +1,5 @@
 /** The field `grpc-message`: UTF-8, whose bytes outside of printable ASCII, and `%`, are written as `%` and two digits. */
+import { Buffer } from 'node:buffer'
 
 const PLAIN = /^[\x20-\x24\x26-\x7e]*$/
 const PERCENT = 0x25

@@ -35,7 +35,7 @@ describe('a reader of messages', () => {
         fc.array(fc.integer({ min: 1, max: 2_000 }), { maxLength: 30 }),
         (messages, sizes) => {
           const bytes = Buffer.concat(
-            messages.map(({ content, isCompressed }) => prefixed(content, isCompressed))
+            messages.map(({ content, isCompressed }) => prefixed(content, isCompressed ? 1 : 0))
           )
           assert.deepEqual(read(bytes, sizes), {
             messages: messages.map(
@@ -69,6 +69,6 @@ describe('a reader of messages', () => {
   })
 
   it('refuses other flags', () => {
-    assert.equal(read(Uint8Array.of(2, 0, 0, 0, 0), []).wrong, 'a flag that gRPC does not have')
+    assert.equal(read(Uint8Array.of(2, 0, 0, 0, 0), []).wrong, 'a flag that gRPC and Connect do not have')
   })
 })

@@ -1,5 +1,5 @@
 /** Names of compressions in headers. Besides `identity`, which is none, only gzip is supported. */
-import { CallFailure } from './call-failure.ts'
+import { CallFailure } from './failure.ts'
 
 /** The supported compressions, for headers that tell clients. */
 export const SUPPORTED = 'gzip'

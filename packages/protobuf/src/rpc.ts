@@ -1,0 +1,30 @@
+/**
+ * The parts that gRPC, gRPC-Web and Connect share: codes, details of failures, metadata, deadlines, messages with their
+ * prefix. For the packages of these protocols; users need none of it.
+ */
+export { type AnswerHeaderLists, answerHeaders, NO_HEADERS } from './rpc/answer-headers.ts'
+export { fromBase64, toBase64 } from './rpc/base64.ts'
+export {
+  CODES,
+  codeOfNumber,
+  GrpcStatus,
+  isRpcCode,
+  nameOfStatus,
+  type RpcCode,
+  readStatus
+} from './rpc/codes.ts'
+export { acceptsGzip, isGzip, SUPPORTED } from './rpc/compression-names.ts'
+export { ERROR_CODES } from './rpc/error-codes.ts'
+export { CallFailure, type Failure, type FailureDetail } from './rpc/failure.ts'
+export { type FailedCall, failureOf } from './rpc/failure-of.ts'
+export {
+  MessageFlag,
+  MessageReader,
+  type OnMessage,
+  prefixed,
+  type WrongMessage
+} from './rpc/message-reader.ts'
+export { addMetadata, type HeaderList, headerList, type Metadata } from './rpc/metadata.ts'
+export { errorOfStatus } from './rpc/received-failure.ts'
+export { readTimeout, writeTimeout } from './rpc/timeout.ts'
+export { statusTrailers, type TrailerRoom } from './rpc/trailers.ts'
