@@ -190,6 +190,26 @@ describe('a durable handler over PostgreSQL', () => {
     assert.equal(handler.dead.length, 1)
   })
 
+  it('runs until its dead letter is in the database', async () => {
+    const handler = await new Handler({ retry: { attempts: 1 } }).get({ id: 'a' })
+    let answer = () => {}
+    handler.over.tables.answers.push(
+      new Promise((resolve) => {
+        answer = () => resolve({})
+      })
+    )
+    await handler.end('a', new Error('broken'))
+    let hasStopped = false
+    const stopped = handler.consumer.stop().then(() => {
+      hasStopped = true
+    })
+    await handler.over.settled()
+    assert.deepEqual([handler.dead.length, handler.consumer.running, hasStopped], [1, 1, false])
+    answer()
+    await stopped
+    assert.equal(handler.consumer.running, 0)
+  })
+
   it('buries what its store would have deleted by then, but puts off a dead letter that was given back', async () => {
     const over = new OverTables({ maxAge: 200_000 })
     const published = over.clock.now() - 199_000

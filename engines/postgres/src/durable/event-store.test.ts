@@ -73,6 +73,61 @@ it('events of a key that another publishes wait in their order, and no other eve
   assert.deepEqual(told.slice(4), ['1', '3', '5 held', '5'])
 })
 
+/** A store for events of keys that others publish, of which each statement that waits is answered by the test. */
+function overHeldKeys() {
+  const asked: string[] = []
+  const ends: (() => void)[] = []
+  const held = new Set<string | undefined>()
+  const connection = {
+    isConnected: true,
+    tables: {
+      store: async (rows: readonly { id: string; key?: string }[], _window: number, waits: boolean) => {
+        asked.push(`${rows.map(({ id }) => id)}${waits ? ' waits' : ''}`)
+        if (waits) await new Promise<void>((resolve) => ends.push(resolve))
+        return rows.map(({ id, key }) => ({ position: id, isHeld: !waits && held.has(key) }))
+      }
+    }
+  }
+  const publisher = { sentEvent: () => ({}), held() {}, stored() {} } as unknown as Publisher<OutgoingRow>
+  const store = new EventStore(connection as unknown as PostgresConnection, publisher, 1_000)
+  const settled = async () => {
+    for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
+  }
+  const append = async (id: string, key: string) => {
+    store.append({ size: 1, row: { id, key } } as OutgoingRow, 0)
+    await settled()
+  }
+  const end = async () => {
+    ends.shift()?.()
+    await settled()
+  }
+  return { asked, held, connection, append, end }
+}
+
+it('events of a key that nobody else publishes any more wait for no other key', async () => {
+  const { asked, held, append, end } = overHeldKeys()
+  held.add('a').add('b')
+  await append('a1', 'a')
+  await append('b1', 'b')
+  held.delete('a')
+  await end()
+  await append('a2', 'a')
+  assert.deepEqual(asked, ['a1', 'a1 waits', 'b1', 'b1 waits', 'a2'])
+})
+
+it('events that waited for their keys when the server was lost are forgotten with their keys', async () => {
+  const { asked, held, connection, append, end } = overHeldKeys()
+  held.add('a')
+  await append('a1', 'a')
+  await append('a2', 'a')
+  connection.isConnected = false
+  await end()
+  connection.isConnected = true
+  held.clear()
+  await append('a3', 'a')
+  assert.deepEqual(asked, ['a1', 'a1 waits', 'a3'])
+})
+
 it('an event that is larger than a batch is stored alone, and those beside it are', async () => {
   const MEGABYTE = 1024 * 1024
   const asked: string[] = []
