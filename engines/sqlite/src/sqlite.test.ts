@@ -146,13 +146,14 @@ describe('a durable handler over a file', () => {
       },
       { concurrency: 2 }
     )
+    cleanUps.push(async () => end())
     const client = clientOf(store)
     for (let n = 0; n < 5; n++) await client.publish('e', n)
     await until('Two run', () => begun.length === 2)
     const stopped = service.stop()
     const next: unknown[] = []
     await serve(store, ({ data, delivery }) => void next.push([data, delivery?.attempt]))
-    await until('The others are handled', () => next.length === 3)
+    await until('The others are handled', () => next.length >= 3)
     end()
     await stopped
     assert.deepEqual(next, [
@@ -181,6 +182,35 @@ describe('a durable handler over a file', () => {
     await serve(store, ({ delivery }) => void begun.push(delivery?.attempt))
     await until('It runs again', () => begun.length === 2)
     assert.deepEqual(begun, [1, 2])
+  })
+
+  it('that is ordered leaves its events to the next process when its last run has ended', async () => {
+    const store = sqlite(':memory:')
+    const client = clientOf(store)
+    const seen: unknown[] = []
+    let end = () => {}
+    const held = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    const one = async ({ data }: Message) => {
+      seen.push(`${data} begins`)
+      await held
+      seen.push(`${data} has ended`)
+    }
+    const service = await serve(store, one, { ordered: true })
+    cleanUps.push(async () => end())
+    for (const n of [1, 2]) await client.publish('e', n, { key: 'k' })
+    await until('The first runs', () => seen.length === 1)
+    const stopped = service.stop()
+    await serve(store, ({ data }) => void seen.push(data), { ordered: true })
+    const isBack = async () => (await store.query('select 1 from pending where due is not null')).length === 1
+    await until('The second was given back', async () => seen.length > 1 || (await isBack()))
+    await client.publish('e', 3, { key: 'k' })
+    assert.deepEqual(seen, ['1 begins'])
+    end()
+    await stopped
+    await until('All are handled', () => seen.length === 4)
+    assert.deepEqual(seen, ['1 begins', '1 has ended', 2, 3])
   })
 
   it('counts the run of an event that has waited for another one as it begins', async () => {

@@ -83,4 +83,41 @@ describe('a transactional handler over SQLite', () => {
     assert.deepEqual([reasons, effects], [[], ['1']])
     assert.match(lines.join('\n'), /failed after its transaction was committed/)
   })
+
+  it('writes nothing once its event was given back, and that is no failure of it', async () => {
+    const store = sqlite(':memory:')
+    const { logger, lines } = new Log()
+    const place = { transport: { ...memory(), name: 'calls' }, store, logger }
+    await store.query('create table effect (n text)')
+    let go = () => {}
+    const gone = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const told: unknown[] = []
+    const handler = async ({ delivery }: Message) => {
+      told.push('begun')
+      await gone
+      const insert = store.transaction(delivery, (query) => query('insert into effect values (1)'))
+      told.push(await insert.then(() => 'written', String))
+      throw new Error('no')
+    }
+    const durable = { transactional: true }
+    const service = microservice({ ...place, name: 'g', drain: 1 }).event('e', handler, { durable })
+    await service.listen()
+    const client = connect(place)
+    cleanUps.push(() => client.close())
+    await client.publish('e', 1)
+    await until('It runs', () => told.length === 1)
+    await service.stop()
+    go()
+    await until('It has ended', () => told.length === 2)
+    await new Promise(setImmediate)
+    assert.deepEqual(told, ['begun', 'Error: The event was given back, because its service has stopped'])
+    assert.deepEqual(await store.query('select n from effect'), [])
+    assert.deepEqual(await store.query('select attempt, due from pending'), [{ attempt: 1, due: 0 }])
+    assert.deepEqual(
+      lines.filter((line) => line.includes('has failed')),
+      []
+    )
+  })
 })

@@ -86,6 +86,26 @@ describe('an open file', () => {
     assert.equal(setting.database.commits - before, 2)
   })
 
+  it('looks for what is too old once a second, and at once when its clock was set back', async () => {
+    const setting = new Setting()
+    const { clock, database } = setting
+    const commits = async () => {
+      const before = database.commits
+      setting.publish()
+      await setting.turns()
+      return database.commits - before
+    }
+    assert.deepEqual([await commits(), await commits()], [2, 1])
+    await clock.advance(999)
+    assert.equal(await commits(), 1)
+    await clock.advance(1)
+    assert.equal(await commits(), 2)
+    const now = clock.now.bind(clock)
+    clock.now = () => now() - 3_600_000
+    // One more, which corrects pauses.
+    assert.deepEqual([await commits(), await commits()], [3, 1])
+  })
+
   it('lets the event loop have its turn between many events, and between large ones', async () => {
     const setting = new Setting()
     for (let n = 0; n < 1_100; n++) setting.publish()

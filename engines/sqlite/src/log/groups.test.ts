@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import type { EventFile } from '../connection/event-file.ts'
 import { SqliteDeadLetters } from '../durable/dead-letters.ts'
@@ -98,6 +99,28 @@ describe('a group', () => {
     assert.deepEqual(ids(given.take(group, 2, 20)), ['b', 'a'])
   })
 
+  it('is due when the first of its pauses is over', () => {
+    const given = new OpenLog()
+    const group = given.join('g')
+    given.publish(0, { id: 'a' }, { id: 'b' })
+    const [a, b] = given.take(group) as [TakenEvent, TakenEvent]
+    given.settle(group, { kind: 'back', event: a, pause: 10 })
+    given.settle(group, { kind: 'back', event: b, pause: 20 })
+    assert.equal(group.due, 10)
+    assert.deepEqual(ids(given.take(group, 2, 10)), ['a'])
+    assert.equal(group.due, 20)
+  })
+
+  it('gets what is due before what the log has, and nothing of the log while more is due', () => {
+    const given = new OpenLog()
+    const group = given.join('g')
+    const body = 'x'.repeat(1024 * 1024 + 1)
+    given.publish(0, { id: 'a', body }, { id: 'b', body })
+    for (const event of given.take(group)) given.settle(group, { kind: 'back', event, pause: 10 })
+    given.publish(0, { id: 'c' })
+    assert.deepEqual([ids(given.take(group, 9, 10)), ids(given.take(group, 9, 10))], [['a'], ['b', 'c']])
+  })
+
   it('has pauses that end as long after the clock is set back as they would have before', () => {
     const given = new OpenLog()
     const group = given.join('g')
@@ -141,20 +164,24 @@ describe('a group', () => {
     assert.deepEqual([given.letters.page('g', 1, 10), groups.lag(group), groups.lag(other)], [[], 0, 1])
   })
 
-  it('lists each of many dead letters once', async () => {
+  it('lists each of many dead letters once, or as many as are asked for', async () => {
     const given = new OpenLog()
     const group = given.join('g')
     given.publish(0, ...Array.from({ length: 201 }, () => ({})))
     for (const event of given.take(group, 201))
       given.settle(group, { kind: 'dead', event, reason: 'no', died: 9 })
     const { letters } = given
-    const list = new SqliteDeadLetters('g', async () => ({ letters }) as EventFile).list()
-    const places: string[] = []
-    for await (const { position } of list) places.push(position)
+    const places = async (options: ListDeadLettersOptions) => {
+      const found: string[] = []
+      const list = new SqliteDeadLetters('g', async () => ({ letters }) as EventFile).list(options)
+      for await (const { position } of list) found.push(position)
+      return found
+    }
     assert.deepEqual(
-      places,
+      await places({}),
       Array.from({ length: 201 }, (_, at) => String(at + 1))
     )
+    assert.deepEqual(await places({ limit: 2 }), ['1', '2'])
   })
 
   it('with wildcards gets the events of all patterns that match, those of the future included', () => {
