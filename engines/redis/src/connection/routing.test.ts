@@ -81,6 +81,34 @@ describe('the search for receivers in Redis', () => {
     assert.deepEqual(sent.toSorted(), [started, other, 'p'].toSorted())
   })
 
+  it('sends nothing more to a process that has gone without a word, neither events nor requests', async () => {
+    const places = ['aaaa', 'bbbb'].map((id) => placeOf('p', 'q', id, true).channel)
+    const [gone, left] = places as [string, string]
+    there.add(left)
+    const request = { route: 'p', words: EVENT, reply: 'r', headers: undefined, isForOurs: true }
+    const tellAll = {
+      events: () => routing.emit('p', EVENT),
+      requests: () => routing.ask(request)
+    }
+    for (const [what, tell] of Object.entries(tellAll)) {
+      lists = [places]
+      // The list is read again, so that both are known.
+      routing.restored()
+      await routing.follow()
+      await settle()
+      sent = []
+      for (let n = 0; n < 4; n++) {
+        await tell()
+        await settle()
+      }
+      const counts = places.map((place) => sent.filter((channel) => channel === place).length)
+      assert.deepEqual(
+        [what, counts[1], (counts[0] as number) <= 1, sent.includes(gone)],
+        [what, 4, true, true]
+      )
+    }
+  })
+
   it('says that nobody has an event only if no queue, no NestJS service and no store has it', async () => {
     await routing.emit('p', EVENT, 'reply')
     assert.deepEqual(sent, ['p', 'nobody'])

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
-import type { RedisConnection } from '../connection/redis-connection.ts'
 import { OverFake } from '../testing/over-fake.ts'
 import {
   againOf,
@@ -14,9 +13,6 @@ import {
   wakeOf
 } from '../words/keys.ts'
 import { RedisDeadLetters } from './dead-letters.ts'
-import { RedisEvent } from './event.ts'
-import { Feed } from './feed.ts'
-import type { FeedOptions } from './feed-owner.ts'
 import { Groups } from './groups.ts'
 
 const HOUR = 3_600_000
@@ -37,24 +33,6 @@ describe('a durable handler over Redis', () => {
   }
   const pendingOf = (pattern: string, group = 'g') =>
     over.server.streams.groups(streamOf(pattern)).find(({ name }) => name === group)?.pending
-  /** A feed that only tells the server which events it keeps. */
-  function keeping() {
-    const kept: (readonly string[])[] = []
-    const source = { stream: streamOf('p'), pattern: 'p', isAgain: false }
-    const store = {
-      acknowledge: async () => {},
-      keep: async (_: unknown, places: readonly string[]) => {
-        kept.push(places)
-        return []
-      }
-    }
-    const connection = { isConnected: true, hear: async () => {}, store } as unknown as RedisConnection
-    const owner = { room: 0, isIdle: true, uncertain() {} }
-    const options = { source, group: 'g', process: 'a', ackWait: 30_000, rounds: { add() {} }, owner }
-    const feed = new Feed(options as unknown as FeedOptions)
-    void feed.start(connection)
-    return { source, kept, feed }
-  }
   /** A handler that waits until the test lets it go. */
   function busy() {
     let go = () => {}
@@ -248,18 +226,6 @@ describe('a durable handler over Redis', () => {
     go()
   })
 
-  it('keeps the events that run, though its process hung until others might have them', async () => {
-    const { source, kept, feed } = keeping()
-    const events = ['1-0', '2-0'].map((place) => new RedisEvent(source, place, [], 1, 0))
-    for (const event of events) feed.held.take(event)
-    await feed.keep((event) => event.place === '1-0')
-    assert.deepEqual(kept, [['1-0']])
-    assert.deepEqual(
-      events.map(({ leasedUntil }) => leasedUntil > performance.now()),
-      [true, false]
-    )
-  })
-
   it('takes nothing while its group is paused, and goes on when it is resumed', async () => {
     const consumer = await over.serve('p', note)
     await over.serve('q', note, { group: 'other' })
@@ -360,6 +326,38 @@ describe('a durable handler over Redis', () => {
     await over.settle()
     assert.deepEqual(seen, ['1 1', '2 1', '3 1'])
     assert.equal(pendingOf('p'), 0)
+  })
+
+  it('gets all events of a stream that is created again, though they have the positions of the old ones', async () => {
+    const consumer = await over.serve('p', note)
+    await over.publish('p', [1, 2, 3])
+    await over.settle()
+    over.server.streams.destroy(streamOf('p'))
+    // The server's clock stands still.
+    await over.publish('p', [4, 5])
+    await over.pass(0, wakeOf(streamOf('p')))
+    while (consumer.figures.unavailable !== undefined) await over.settle()
+    await over.settle()
+    assert.deepEqual([seen, pendingOf('p')], [['1 1', '2 1', '3 1', '4 1', '5 1'], 0])
+  })
+
+  it('of a new group has nothing from before its start, though the group is deleted while it is paused', async () => {
+    const start = { after: `${over.clock.now() + 5}-0` }
+    await over.publish('p', [1])
+    await over.publish('w.a', [2])
+    over.server.streams.pause('g', true)
+    const consumers = [await over.serve('p', note), await over.serve('w.*', note, { start })]
+    await over.publish('w.b', [3])
+    await over.pass(10)
+    await over.publish('w.b', [4])
+    for (const pattern of ['p', 'w.a', 'w.b']) over.server.streams.destroy(streamOf(pattern), 'g')
+    // They find that the group is gone, make it again, paused as it was, and are told that it goes on.
+    for (let n = 0; n < 2; n++) {
+      over.server.streams.pause('g', false)
+      await over.pass(0, GROUPS)
+      while (consumers.some(({ figures }) => figures.unavailable !== undefined)) await over.settle()
+    }
+    assert.deepEqual(seen, ['4 1'])
   })
 
   it('keeps its group paused when all that the server has is deleted', async () => {

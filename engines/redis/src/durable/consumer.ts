@@ -210,7 +210,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       const known = this.#feeds.get(key)
       const feed = known ?? this.#newFeed(key, stream.pattern, false)
       const isNew = known !== undefined && known.name !== stream.name
-      if (isNew) feed.floor = '0-0'
+      if (isNew) feed.beginAgain()
       const from = known === undefined ? this.#from : feed.floor
       if (known === undefined) feed.floor = from
       const wasThere = !(await groups.join(key, group, from))
@@ -223,8 +223,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     }
     const named = new Set(streams.map((stream) => streamOf(stream.pattern)))
     // This process goes on asking for the events of a stream that Redis has lost, so the stream must exist.
-    for (const [key, feed] of this.#feeds)
-      if (!named.has(key) && (await groups.join(key, group, '0-0'))) feed.floor = '0-0'
+    for (const key of this.#feeds.keys()) if (!named.has(key)) await groups.join(key, group, '0-0')
     await groups.join(againOf(group, pattern), group, '0-0')
     return where
   }

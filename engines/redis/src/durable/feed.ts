@@ -99,6 +99,12 @@ export class Feed implements Watched {
     this.wake(true)
   }
 
+  /** The stream was created again. Its events may have positions of the old one, if the server's clock is behind. */
+  beginAgain(): void {
+    this.floor = '0-0'
+    this.held.forgetDone()
+  }
+
   /**
    * Requests events again, because there may be more. @param wantsAll whether to look also for events that other
    * processes have left

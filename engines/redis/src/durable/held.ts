@@ -17,7 +17,7 @@ const MAX_DONE = 4_096
 /** Identifies events by their positions. */
 export class HeldEvents {
   readonly #held = new Map<string, RedisEvent>()
-  readonly #done = new Recent<string, true>(MAX_DONE)
+  #done = new Recent<string, true>(MAX_DONE)
   #size = 0
 
   /** The received events, by position. */
@@ -44,6 +44,11 @@ export class HeldEvents {
   done(event: RedisEvent): void {
     this.drop(event)
     this.#done.set(event.place, true)
+  }
+
+  /** The stream is another one: its events may have the positions of events that are done. */
+  forgetDone(): void {
+    this.#done = new Recent(MAX_DONE)
   }
 
   /** Whether the event at a position was done in this process. */
