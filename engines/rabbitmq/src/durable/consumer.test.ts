@@ -14,7 +14,8 @@ import { FakeRabbitServer } from '../testing/fake-server.ts'
 import { TestLink } from '../testing/test-link.ts'
 import { GROUPS, queueOfDead, queueOfGroup, queueOfPaused, STORED } from '../words/names.ts'
 import { RabbitConsumer } from './consumer.ts'
-import { type Copies, safeQueue } from './copies.ts'
+import type { Copies } from './copies.ts'
+import { safeQueue } from './queues.ts'
 
 const QUIET = { error() {}, warn() {} }
 const QUEUE = queueOfGroup('g', 'p')

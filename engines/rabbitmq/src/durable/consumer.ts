@@ -13,21 +13,12 @@ import { consume } from '../connection/consume.ts'
 import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import type { DriverChannel, Received } from '../driver.ts'
-import {
-  bindingOf,
-  exchangeOf,
-  GROUPS,
-  queueOfDead,
-  queueOfGroup,
-  queueOfMembers,
-  queueOfPaused,
-  STORED
-} from '../words/names.ts'
-import { declareSafe, safeQueue } from './copies.ts'
+import { queueOfGroup, queueOfMembers, queueOfPaused } from '../words/names.ts'
 import { Deliveries } from './deliveries.ts'
 import { type ConsumerOptions, Handling } from './handling.ts'
 import { HeldEvents } from './held.ts'
 import { Pauses } from './pauses.ts'
+import { declareQueues } from './queues.ts'
 import { type Happening, type Reception, receptionAfter } from './reception.ts'
 import { RabbitEvent } from './stored.ts'
 
@@ -202,13 +193,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     // RabbitMQ 3.10 may close the connection of a consumer while another connection is creating the same queue: so
     // these queues are created now and used later.
     const pauses = ordered ? [] : this.#pauses.queues
-    await channel.declareExchange(exchangeOf(group), 'direct')
-    for (const name of [...pauses, queueOfDead(group)]) await declareSafe(channel, group, name)
-    for (const name of [queueOfMembers(group), queueOfPaused(group)])
-      await channel.declareQueue(name, safeQueue())
-    await channel.bindQueue(queueOfPaused(group), GROUPS, queueOfPaused(group))
-    await declareSafe(channel, group, this.#queue, ordered ? { 'x-single-active-consumer': true } : {})
-    await channel.bindQueue(this.#queue, STORED, bindingOf(pattern))
+    await declareQueues(channel, { group, pattern, ordered, pauses })
     await channel.prefetch(ordered ? IN_ADVANCE : concurrency)
     await channel.consume(queueOfMembers(group), () => {}, true)
     const isPaused = await this.#readPaused(channel)

@@ -4,32 +4,9 @@
  */
 import { type Logger, NotStoredError, quietLog } from '@elysia-microservices/transport/kit'
 import type { Link, Part } from '../connection/link.ts'
-import type { DriverChannel, Properties, QueueSettings } from '../driver.ts'
+import type { DriverChannel, Properties } from '../driver.ts'
 import { exchangeOf } from '../words/names.ts'
 import { uniqueOf } from './stored.ts'
-
-/**
- * A number of deliveries that is never reached. It must be set, because RabbitMQ 4 drops a message after 20
- * deliveries by default.
- */
-const ANY_NUMBER = 2 ** 31 - 1
-
-/** The options of a queue that must not lose an event. */
-export function safeQueue(more?: Readonly<Record<string, unknown>>): QueueSettings {
-  const safe = { 'x-queue-type': 'quorum', 'x-overflow': 'reject-publish', 'x-delivery-limit': ANY_NUMBER }
-  return { durable: true, arguments: { ...safe, ...more } }
-}
-
-/** Declares a queue that must not lose an event, and to which copies can be published. */
-export async function declareSafe(
-  channel: DriverChannel,
-  group: string,
-  queue: string,
-  more?: Readonly<Record<string, unknown>>
-): Promise<void> {
-  await channel.declareQueue(queue, safeQueue(more))
-  await channel.bindQueue(queue, exchangeOf(group), queue)
-}
 
 /** Publishes to queues of groups by their names. */
 export class Copies {

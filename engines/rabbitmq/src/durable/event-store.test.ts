@@ -5,8 +5,9 @@ import { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { rabbitmqOptions } from '../options/options.ts'
 import { FakeRabbitServer } from '../testing/fake-server.ts'
 import { CALLS, exchangeOf, queueOfDead, STORED } from '../words/names.ts'
-import { Copies, safeQueue } from './copies.ts'
+import { Copies } from './copies.ts'
 import { EventStore } from './event-store.ts'
+import { safeQueue } from './queues.ts'
 import { HEADER, optionsOf, type StoredMessage } from './stored.ts'
 
 const NOTHING = () => {}

@@ -5,8 +5,8 @@ import type { DriverChannel } from '../driver.ts'
 import { rabbitmqOptions } from '../options/options.ts'
 import { FakeRabbitServer } from '../testing/fake-server.ts'
 import { HANDLERS, INBOXES, queueOfGroup, queueOfPaused } from '../words/names.ts'
-import { safeQueue } from './copies.ts'
 import { sayWhatIsLeftBehind, suspects } from './left-behind.ts'
+import { safeQueue } from './queues.ts'
 
 it('a queue may be left behind if it has a pattern or a group of the service, and is none of its own', () => {
   const named = (text: string) => {

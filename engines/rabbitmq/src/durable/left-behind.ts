@@ -6,7 +6,7 @@ import { type Logger, shown } from '@elysia-microservices/transport/kit'
 import type { Link } from '../connection/link.ts'
 import type { DriverChannel, Received } from '../driver.ts'
 import { HANDLERS, INBOXES, queueOfGroup, queueOfPaused } from '../words/names.ts'
-import { safeQueue } from './copies.ts'
+import { safeQueue } from './queues.ts'
 
 /** A durable handler. */
 export interface KnownHandler {

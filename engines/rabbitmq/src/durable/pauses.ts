@@ -10,8 +10,9 @@ import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import type { DriverChannel, Received } from '../driver.ts'
 import { queueOfGroup, queueOfPause } from '../words/names.ts'
-import { type Copies, declareSafe } from './copies.ts'
+import type { Copies } from './copies.ts'
 import { Deliveries } from './deliveries.ts'
+import { declareSafe } from './queues.ts'
 import { HEADER, RabbitEvent } from './stored.ts'
 
 /**

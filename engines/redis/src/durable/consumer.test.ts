@@ -351,7 +351,7 @@ describe('a durable handler over Redis', () => {
     await over.pass(10)
     await over.publish('w.b', [4])
     for (const pattern of ['p', 'w.a', 'w.b']) over.server.streams.destroy(streamOf(pattern), 'g')
-    // They find that the group is gone, make it again, paused as it was, and are told that it goes on.
+    // They create the group again, paused as it was, and are told then that it goes on.
     for (let n = 0; n < 2; n++) {
       over.server.streams.pause('g', false)
       await over.pass(0, GROUPS)
