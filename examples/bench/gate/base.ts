@@ -41,7 +41,7 @@ export class BaseCheckout {
     // With install scripts: without them, Bun is missing, which bundles the packages.
     await run(folder, 'npm', 'ci', '--no-audit', '--no-fund')
     say('building it')
-    await run(folder, join('node_modules', '.bin', 'turbo'), 'run', 'build', '--filter=elysia-microservices')
+    await run(folder, 'npm', 'run', 'build')
     return checkout
   }
 

@@ -11,7 +11,7 @@ import { manifestOf, publicPackages, versionOf } from './packages.ts'
 const packages = publicPackages()
 const version = versionOf(packages)
 refuseUnlessReady()
-run('turbo', 'run', 'build', '--output-logs=errors-only')
+run('npm', 'run', '--silent', 'build')
 nameRepository()
 // The tag that started this release is enough; no tag is added for each package.
 run('npm', 'run', 'changeset', '--', 'publish', '--no-git-tag')
