@@ -47,6 +47,7 @@ export const OVER_NATS = 'over NATS'
 export const OVER_REDIS = 'over Redis'
 export const OVER_RABBITMQ = 'over RabbitMQ'
 export const OVER_MQTT = 'over MQTT'
+export const OVER_GRPC = 'over gRPC'
 export const WATCHED = 'watched'
 export const INSIDE_NEST = 'inside Nest'
 
@@ -94,6 +95,7 @@ export function fullPlan(options: FullOptions): Plan {
     part('Over Redis', short, chosen.flatMap(overRedis)),
     part('Over RabbitMQ', short, chosen.flatMap(overRabbitmq)),
     part('Over MQTT', short, chosen.flatMap(overMqtt)),
+    part('Over gRPC', short, chosen.flatMap(overGrpc)),
     part('Watched', medium, chosen.flatMap(watched)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
@@ -325,6 +327,22 @@ const overMqtt = (runtime: Runtime): PlannedContest[] =>
   overEngine(runtime, OVER_MQTT, entrants('nest-mqtt', 'elysia-mqtt'), entrants('mqtt')).map(
     ({ contest, entrants }) => ({ contest, entrants: once(entrants) })
   )
+
+/** Calls and streams over gRPC, and over RSocket beside them. */
+function overGrpc(runtime: Runtime): PlannedContest[] {
+  const one = { runtimes: [runtime], layouts: ['shared'] } as const
+  const payloads = (['flat', 'object'] as const).map((shape) => readPayload(shape, undefined))
+  const task: StreamTask = { ...LONG_STREAM, generator: 'sync' }
+  const services = entrants('nest-grpc', 'elysia-grpc', 'elysia')
+  return [
+    ...scoped(OVER_GRPC, combinations({ ...one, payloads }), once([...services, ...entrants('grpc', 'connect')])),
+    ...scoped(
+      OVER_GRPC,
+      combinations({ ...one, ...RECORD, concurrency: [1], task }),
+      once([...services, ...entrants('grpc')])
+    )
+  ]
+}
 
 function overRabbitmq(runtime: Runtime): PlannedContest[] {
   const services = entrants('nest-rabbitmq', 'elysia-rabbitmq')

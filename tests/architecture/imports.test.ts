@@ -130,7 +130,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['wire', 'options'],
     ['server', 'client'],
     ['grpc.ts'],
-    ['index.ts', 'testing.ts']
+    ['index.ts', 'kit.ts', 'testing.ts']
   ],
   protobuf: [
     ['proto.ts', 'proto-shapes.ts', 'words.ts'],

@@ -25,6 +25,7 @@ export const DOCUMENTS: readonly string[] = [
   'engines/sqlite/README.md',
   'packages/websocket/README.md',
   'packages/connect/README.md',
+  'packages/grpc/README.md',
   'packages/outbox/README.md',
   'packages/elysia-microservices/README.md',
   'packages/nestjs/README.md',

@@ -38,6 +38,7 @@ const PACKAGES = [
   'postgres',
   'protobuf',
   'connect',
+  'grpc',
   'cli',
   'console'
 ]

@@ -9,6 +9,7 @@ export const FULL_PARTS = {
   redis: 'Over Redis',
   rabbitmq: 'Over RabbitMQ',
   mqtt: 'Over MQTT',
+  grpc: 'Over gRPC',
   payloads: 'Other payloads, other codecs',
   clients: 'The same client asks both servers'
 } as const

@@ -96,9 +96,19 @@ const CLIENTS = {
     load: other('moleculer')
   },
   grpc: {
-    asks: ['grpc'],
+    asks: ['grpc', 'elysia-grpc', 'nest-grpc'],
     choices: [],
     load: other('grpc')
+  },
+  'elysia-grpc': {
+    asks: ['elysia-grpc', 'nest-grpc', 'grpc'],
+    choices: ['take'],
+    load: async () => (await import('./grpc/client-elysia.ts')).openEchoClient
+  },
+  'nest-grpc': {
+    asks: ['nest-grpc', 'elysia-grpc', 'grpc'],
+    choices: [],
+    load: other('nest-grpc')
   },
   connect: {
     asks: ['connect'],

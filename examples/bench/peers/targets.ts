@@ -95,6 +95,20 @@ const TARGETS = {
     does: { ...REQUESTS, streams: ['sync'] },
     package: '@grpc/grpc-js'
   },
+  'elysia-grpc': {
+    port: 7020,
+    server: 'peers/grpc/server-elysia',
+    client: 'elysia-grpc',
+    does: { ...REQUESTS, streams: sources },
+    package: '@elysia-microservices/grpc'
+  },
+  'nest-grpc': {
+    port: 7021,
+    server: 'others/nest-grpc/server',
+    client: 'nest-grpc',
+    does: { ...REQUESTS, streams: sources },
+    package: '@nestjs/microservices'
+  },
   'rsocket-js': {
     port: 7006,
     server: 'others/rsocket-js/server',

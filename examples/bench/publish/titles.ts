@@ -8,6 +8,8 @@ const TITLES: Partial<Readonly<Record<TargetName, string>>> = {
   raw: 'bare bytes',
   moleculer: 'Moleculer',
   grpc: 'grpc-js',
+  'elysia-grpc': 'ours over gRPC',
+  'nest-grpc': 'Nest over gRPC',
   connect: 'Connect',
   trpc: 'tRPC, WebSocket',
   'elysia-nats': 'ours over NATS',

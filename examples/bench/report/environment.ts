@@ -12,6 +12,8 @@ const PACKAGES = [
   'elysia-microservices',
   '@elysia-microservices/transport',
   '@elysia-microservices/tcp',
+  '@elysia-microservices/grpc',
+  '@elysia-microservices/protobuf',
   '@elysia-microservices/nats',
   '@elysia-microservices/nestjs',
   '@elysia-microservices/redis',

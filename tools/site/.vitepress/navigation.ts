@@ -109,6 +109,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('tcp', 'packages/tcp'),
       page('websocket', 'packages/websocket'),
       page('connect', 'packages/connect'),
+      page('grpc', 'packages/grpc'),
       page('rsocket', 'packages/rsocket'),
       page('transport', 'packages/transport')
     ]

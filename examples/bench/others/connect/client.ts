@@ -4,7 +4,7 @@
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
 import type { OpenEchoClient } from '../../peers/echo-client.ts'
-import { WAYS } from '../echo-proto.ts'
+import { WAYS } from '../../peers/grpc/echo-methods.ts'
 import { loadEchoService } from './service.ts'
 
 type Method = (message: unknown) => Promise<{ readonly value?: unknown }>

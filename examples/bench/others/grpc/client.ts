@@ -7,7 +7,7 @@ import {
   status
 } from '@grpc/grpc-js'
 import type { OpenEchoClient } from '../../peers/echo-client.ts'
-import { type MethodName, WAYS } from '../echo-proto.ts'
+import { type MethodName, WAYS } from '../../peers/grpc/echo-methods.ts'
 import { loadEchoService } from './service.ts'
 
 /** The time limit for connecting, in milliseconds. */

@@ -7,7 +7,7 @@ import {
 } from '@grpc/grpc-js'
 import { runServer, type Work } from '../../peers/run-server.ts'
 import { records } from '../../peers/work.ts'
-import { methodNames } from '../echo-proto.ts'
+import { methodNames } from '../../peers/grpc/echo-methods.ts'
 import { loadEchoService } from './service.ts'
 
 const echoBy =
