@@ -88,8 +88,13 @@ export const ENGINES = {
   }
 } as const
 /** The transport of a project. */
-export type Transport = 'tcp' | keyof typeof ENGINES
-export const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka']
+export type Transport = 'tcp' | 'grpc' | keyof typeof ENGINES
+export const TRANSPORTS: readonly Transport[] = ['tcp', 'grpc', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka']
+
+/** The engine of a transport; `undefined`: it has none. */
+export function engineOf(transport: Transport): (typeof ENGINES)[keyof typeof ENGINES] | undefined {
+  return transport === 'tcp' || transport === 'grpc' ? undefined : ENGINES[transport]
+}
 
 /** The parts of a `package.json` that these tests read. */
 export interface Manifest {

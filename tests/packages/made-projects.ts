@@ -12,7 +12,7 @@ import { bun } from '../workspace.ts'
 import { fits } from './deployment.ts'
 import {
   COMMANDS,
-  ENGINES,
+  engineOf,
   LOCKS,
   type Manifest,
   type Runtime,
@@ -71,6 +71,11 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       assert.match(stdout + stderr, passed)
     })
 
+    it('have .proto files that say what their services are', async () => {
+      const { run } = COMMANDS[runtime]
+      await succeeds(folderOf('grpc'), [...run, 'proto', ...(runtime === 'node' ? ['--'] : []), '--check'])
+    })
+
     for (const transport of TRANSPORTS) {
       it(`have a compose file and a workflow that fit the rest, over ${transport}`, async () => {
         await fits(runtime, folderOf(transport))
@@ -88,10 +93,8 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
     // Over an engine, runtimes differ in nothing else: one runtime is enough.
     const answering: readonly Transport[] = forBun ? TRANSPORTS : ['tcp']
     for (const transport of answering) {
-      if (transport !== 'tcp') {
-        const { title, missing } = ENGINES[transport]
-        if (isMissing(`a made project over ${title}`, missing)) continue
-      }
+      const engine = engineOf(transport)
+      if (engine !== undefined && isMissing(`a made project over ${engine.title}`, engine.missing)) continue
       it(`answer HTTP by the service, as their images would, and end with SIGTERM, over ${transport}`, async () => {
         await answers(runtime, folderOf(transport), transport)
       })

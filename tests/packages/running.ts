@@ -8,7 +8,7 @@ import { freePort, Log, PATIENCE, within } from '@elysia-microservices/test-supp
 import { openBrowser } from '../support/browser.ts'
 import { bun } from '../workspace.ts'
 import { Dockerfile } from './dockerfile.ts'
-import { COMMANDS, ENGINES, PATH, type Runtime, succeeds, type Transport } from './made-for.ts'
+import { COMMANDS, engineOf, PATH, type Runtime, succeeds, type Transport } from './made-for.ts'
 import { hasEnded, Programs } from './programs.ts'
 
 /**
@@ -55,7 +55,7 @@ export async function showsOrders(runtime: Runtime, folder: string): Promise<voi
 export async function answers(runtime: Runtime, folder: string, transport: Transport): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
   const [stockHealth, stock] = [await freePort(), await freePort()]
-  const engine = transport === 'tcp' ? undefined : ENGINES[transport]
+  const engine = engineOf(transport)
   const server = await engine?.start()
   const own = {
     PATH,

@@ -148,7 +148,7 @@ for (const [resolution, module] of isOnPush ? RESOLUTIONS.slice(0, 1) : RESOLUTI
     if (!isOnPush)
       it('of projects made for each transport and runtime can be written', async () => {
         const template = join(rootFolder, 'tools/create-elysia-microservices/template')
-        for (const transport of ['tcp', 'nats', 'redis', 'rabbitmq'])
+        for (const transport of ['tcp', 'grpc', 'nats', 'redis', 'rabbitmq'])
           for (const runtime of ['bun', 'node'])
             for (const part of ['common', transport, runtime])
               cpSync(join(template, part, 'src'), join(here, 'made', `${transport}-${runtime}`), {

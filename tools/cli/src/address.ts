@@ -1,21 +1,18 @@
 /** Finds the transport that a URL names, and the options of a client for that URL. */
-import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { OptionError, type Transport } from '@elysia-microservices/transport/kit'
 import type { ConnectOptions } from 'elysia-microservices/client'
-
-/** Certificates and a key; on the command line these are file names. */
-export interface Certificates {
-  readonly ca?: string | undefined
-  readonly cert?: string | undefined
-  readonly key?: string | undefined
-}
+import { type Certificates, tlsFiles, tlsOf } from './certificates.ts'
 
 /** The command-line options that say how to connect. */
 export interface AddressOptions extends Certificates {
   readonly protocol: string
+  /** Over gRPC: files; none: the server is asked. */
+  readonly proto?: readonly string[]
+  /** Folders with what these files import. */
+  readonly include?: readonly string[]
 }
 
 /** An engine: its npm package, and the function that makes the package's transport for a URL. */
@@ -77,13 +74,21 @@ function ofUrl(name: 'redis' | 'rabbitmq' | 'mqtt'): EngineUrl {
 /** A connection ends if it sends an answer with more bytes, because the service is not trusted. */
 const RECEIVE_BUFFER = 64 * 1024 * 1024
 /** The supported schemes, for errors. */
-const KNOWN = ['tcp:', 'tls:', ...Object.keys(ENGINES)].map((scheme) => `${scheme}//`)
+const KNOWN = ['tcp:', 'tls:', 'grpc:', 'grpcs:', 'http:', 'https:', ...Object.keys(ENGINES)].map(
+  (scheme) => `${scheme}//`
+)
+
+/** Whether a URL is that of an app that speaks Connect, for which there is no client. */
+export function isOverConnect(url: string): boolean {
+  return /^https?:\/\//.test(url)
+}
 
 /**
  * Returns the client's options for a URL.
+ * @param method the pattern of the call, for gRPC, whose servers are asked for their services; empty: there is none
  * @throws {OptionError} the text is not a URL, or the npm package of the engine is not installed
  */
-export async function addressOf(text: string, given: AddressOptions): Promise<ConnectOptions> {
+export async function addressOf(text: string, given: AddressOptions, method = ''): Promise<ConnectOptions> {
   let url: URL
   try {
     url = new URL(text)
@@ -92,6 +97,7 @@ export async function addressOf(text: string, given: AddressOptions): Promise<Co
   }
   const engine = ENGINES[url.protocol]
   if (engine !== undefined) return ofEngine(engine, url, given)
+  if (url.protocol === 'grpc:' || url.protocol === 'grpcs:') return overGrpc(url, given, method)
   if (url.protocol !== 'tcp:' && url.protocol !== 'tls:')
     throw new OptionError(
       'url',
@@ -101,14 +107,7 @@ export async function addressOf(text: string, given: AddressOptions): Promise<Co
   const { protocol } = given
   if (protocol !== 'rsocket' && protocol !== 'nest')
     throw new OptionError('--protocol', `--protocol must be rsocket or nest, but is ${protocol}`)
-  const files = filesOf(given)
-  const [first] = files
-  if (url.protocol === 'tcp:' && first !== undefined)
-    throw new OptionError(
-      `--${first[0]}`,
-      `--${first[0]} is only for urls that begin with tls://, but the url is ${text}`
-    )
-  const tls = url.protocol === 'tls:' ? ((await read(files)) ?? true) : undefined
+  const tls = await tlsOf(url, given, 'tls:')
   return {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port),
@@ -123,29 +122,17 @@ export async function addressOf(text: string, given: AddressOptions): Promise<Co
 async function ofEngine(engine: EngineUrl, url: URL, given: AddressOptions): Promise<ConnectOptions> {
   if (url.hostname === '') throw new OptionError('url', `${url} needs a host`)
   const module = await imported(engine.package, url.protocol)
-  return { transport: engine.make(module, url, await read(filesOf(given))), waitForConnection: 0 }
+  return { transport: engine.make(module, url, await tlsFiles(given)), waitForConnection: 0 }
 }
 
-function filesOf({ ca, cert, key }: Certificates): [string, string][] {
-  return Object.entries({ ca, cert, key }).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined
-  )
-}
-
-async function read(files: readonly (readonly [string, string])[]): Promise<Certificates | undefined> {
-  if (files.length === 0) return undefined
-  return Object.fromEntries(
-    await Promise.all(files.map(async ([name, file]) => [name, await textOf(name, file)]))
-  ) as Certificates
-}
-
-/** Reads a file as text. @throws {OptionError} the file cannot be read */
-export async function textOf(what: string, file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    throw new OptionError(what, `${file} cannot be read: ${(error as Error).message}`)
-  }
+async function overGrpc(url: URL, given: AddressOptions, method: string): Promise<ConnectOptions> {
+  if (url.hostname === '') throw new OptionError('url', `${url} needs a host`)
+  const { proto = [], include = [] } = given
+  const tls = await tlsOf(url, given, 'grpcs:')
+  const { grpc } = await imported('@elysia-microservices/grpc', url.protocol)
+  // Reading a .proto takes time, which other urls do not need.
+  const { grpcAddress } = await import('./rpc/grpc-address.ts')
+  return grpcAddress(url, grpc as (options: object) => Transport, { proto, include }, method, tls)
 }
 
 /** Imports the npm package of an engine: the one beside this program, or else the one in the working directory. */

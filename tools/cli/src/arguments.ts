@@ -2,7 +2,8 @@
 import { parseArgs } from 'node:util'
 import { nearest, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
 import type { ConnectOptions } from 'elysia-microservices/client'
-import { addressOf, textOf } from './address.ts'
+import { addressOf, isOverConnect } from './address.ts'
+import { type Certificates, certificatesFor, textOf } from './certificates.ts'
 import { type Letters, NO_LETTERS, readLetters } from './letters.ts'
 import { NO_WAITING, readWaiting, type Waiting } from './waiting-arguments.ts'
 
@@ -26,6 +27,8 @@ export interface Arguments {
   readonly command: Command
   readonly url: string
   readonly connect: ConnectOptions
+  /** For urls of apps that speak Connect, which have no client: their certificates. */
+  readonly certificates: Certificates | undefined
   /** The pattern; empty for commands without a pattern. */
   readonly pattern: Pattern
   readonly data: unknown
@@ -62,6 +65,8 @@ const OPTIONS = {
   ca: { type: 'string' },
   cert: { type: 'string' },
   key: { type: 'string' },
+  proto: { type: 'string', multiple: true, default: [] as string[] },
+  include: { type: 'string', multiple: true, default: [] as string[] },
   service: { type: 'string' },
   instance: { type: 'string' },
   all: { type: 'boolean', default: false },
@@ -119,10 +124,14 @@ export async function readArguments(
       '--instance',
       '--instance needs --service, the name of the service that the instance belongs to'
     )
+  const isConnect = isOverConnect(url)
+  if (isConnect && command !== 'call' && command !== 'stream')
+    throw wrong('url', `${command} is not possible over Connect; only call and stream are`)
   return {
     command,
     url,
-    connect: await addressOf(url, values),
+    connect: isConnect ? {} : await addressOf(url, values, takesPattern ? rest[0] : ''),
+    certificates: isConnect ? await certificatesFor(url, values) : undefined,
     pattern: patternOf(takesPattern ? (rest[0] as string) : ''),
     data: takesPattern ? await dataOf(rest[1], stdin) : undefined,
     headers: Object.fromEntries(values.header.map(headerOf)),

@@ -12,11 +12,13 @@ export const EXAMPLES: readonly string[] = [
   'elysia-microservices describe tcp://localhost:4000 --json',
   'elysia-microservices health tcp://localhost:4000',
   'elysia-microservices top tcp://localhost:4000 --count 1',
-  'elysia-microservices types tcp://localhost:4000 > math.d.ts'
+  'elysia-microservices types tcp://localhost:4000 > math.d.ts',
+  `elysia-microservices call grpc://localhost:50051 shop.v1.Orders/GetOrder '{"id":"7"}' --proto shop.proto`,
+  `elysia-microservices call http://localhost:3000 shop.v1.Orders/GetOrder '{"id":"7"}'`
 ]
 
 /** The whole help text. */
-export const HELP = `Runs all services of a project, and calls services of elysia-microservices and NestJS over TCP or an engine.
+export const HELP = `Runs all services of a project, and calls services of elysia-microservices, NestJS and gRPC.
 
   elysia-microservices dev [file]…
   elysia-microservices migrate [folder]
@@ -48,8 +50,10 @@ Commands
 
   <url>      tcp://host:port, tls://host:port, or nats://host:port, redis://host:port, rediss://host:port,
              amqp://host:port/vhost, amqps://host:port/vhost, mqtt://host:port, mqtts://host:port, kafka://host:port
-             with @elysia-microservices/nats, …/redis, …/rabbitmq, …/mqtt, …/kafka installed
-  <pattern>  a text, or an object as JSON
+             with @elysia-microservices/nats, …/redis, …/rabbitmq, …/mqtt, …/kafka installed;
+             grpc://host:port, grpcs://host:port with @elysia-microservices/grpc installed;
+             http://host:port, https://host:port for apps with connectRpc(): call and stream
+  <pattern>  a text, or an object as JSON; over gRPC and Connect package.Service/Method
   [data]     JSON, @file with JSON in it, or - for standard input. Default: none
 
 Options
@@ -62,7 +66,8 @@ Options
   --check                proto: writes nothing, and fails if a file is not what the service says
   --out <file>           proto: the .proto. Default: beside the file of the service
   --package, --service <name>  proto: names in the .proto. Default: those of the numbers, or of the service
-  --include <folder>     types of a .proto: where imports are; may be given several times
+  --proto <file>         over gRPC: the .proto; several times. Default: the server is asked (reflection)
+  --include <folder>     types of a .proto, and over gRPC: where imports are; may be given several times
   --shape <name=value>   types of a .proto: a shape of its values, such as int64=number; several times
   --loader <json>        types of a .proto: Nest's option, such as '{"longs":"String"}'
   --protocol=<name>      over TCP: rsocket (default), or nest for services of NestJS

@@ -1,6 +1,7 @@
 /** Runs one command line, and determines the exit code of the process. */
 import { ConnectionError, MicroserviceError } from '@elysia-microservices/transport/kit'
 import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
+import { isOverConnect } from './address.ts'
 import { readArguments } from './arguments.ts'
 import { RUN } from './commands.ts'
 import { contractsOf } from './contract.ts'
@@ -8,6 +9,7 @@ import type { DevTerminal } from './dev/command.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { HELP } from './help.ts'
 import { type Output, plainText, valueText } from './output.ts'
+import { runOverConnect } from './rpc/connect-command.ts'
 
 /** The environment of a command line. */
 export interface Terminal extends Pick<Output, 'out' | 'error' | 'isTerminal'> {
@@ -62,6 +64,7 @@ export async function run(line: readonly string[], terminal: Terminal): Promise<
       if (isCut) output.error(CUT)
       return EXIT.ok
     }
+    if (isOverConnect(args.url)) return await runOverConnect(args, output)
     const client = connect({ ...args.connect, timeout: args.timeout, logger: QUIET })
     try {
       return await RUN[args.command](client as UntypedStoringClient, args, output)

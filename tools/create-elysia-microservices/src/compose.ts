@@ -1,12 +1,12 @@
 /** The file `compose.yaml` of a project: the engine, as `template/` has it, and the programs of the project. */
-import { KEEPS_EVENTS_IN_FILE, type Options, type Transport } from './options.ts'
+import { type Engine, isEngine, KEEPS_EVENTS_IN_FILE, type Options } from './options.ts'
 
 /** The volume of the file in which `stock` keeps its durable events. */
 const FOLDER = '/data'
 const VOLUME = 'stock-events'
 
 /** The variables by which the programs find the engine in its container. */
-const ENGINE_AT: Readonly<Record<Exclude<Transport, 'tcp'>, string>> = {
+const ENGINE_AT: Readonly<Record<Engine, string>> = {
   nats: "NATS_URL: 'nats://nats:4222'",
   redis: "REDIS_URL: 'redis://redis:6379'",
   rabbitmq: "RABBITMQ_URL: 'amqp://orders:orders@rabbitmq'",
@@ -15,7 +15,7 @@ const ENGINE_AT: Readonly<Record<Exclude<Transport, 'tcp'>, string>> = {
 }
 
 /** The variables by which programs find each other without an engine. */
-const OVER_TCP = {
+const DIRECT = {
   stock: ['STOCK_HOST: 0.0.0.0'],
   orders: ['ORDERS_HOST: 0.0.0.0', 'STOCK_HOST: stock'],
   gateway: ['ORDERS_HOST: orders']
@@ -23,17 +23,17 @@ const OVER_TCP = {
 
 /**
  * Writes the file.
- * @param engine the part of the engine; empty for TCP
+ * @param engine the part of the engine; empty if there is none
  */
 export function compose({ transport, web }: Options, engine: string): string {
   const isInFile = KEEPS_EVENTS_IN_FILE.includes(transport)
-  const environmentOf = (name: keyof typeof OVER_TCP, ...more: readonly string[]) =>
-    `environment: { ${[...(transport === 'tcp' ? OVER_TCP[name] : [ENGINE_AT[transport]]), ...more].join(', ')} }`
+  const environmentOf = (name: keyof typeof DIRECT, ...more: readonly string[]) =>
+    `environment: { ${[...(isEngine(transport) ? [ENGINE_AT[transport]] : DIRECT[name]), ...more].join(', ')} }`
   const after = (...names: readonly string[]) =>
     names.length === 0
       ? []
       : [`depends_on: { ${names.map((name) => `${name}: { condition: service_healthy }`).join(', ')} }`]
-  const first = transport === 'tcp' ? [] : [transport]
+  const first = isEngine(transport) ? [transport] : []
   const programs = {
     stock: [
       'build: { context: ., target: stock }',

@@ -6,7 +6,7 @@ export const HELP = `Creates a project that uses elysia-microservices: two servi
 
 Options
   --runtime <one>        bun, node or deno: the runtime (default: the one that runs this command)
-  --transport <one>      tcp, nats, redis, rabbitmq, mqtt or kafka: the transport (default: tcp)
+  --transport <one>      tcp, nats, redis, rabbitmq, mqtt, kafka or grpc: the transport (default: tcp)
   --engine <one>         another name of --transport
   --web                  add a web page that shows a live stream of orders
   -y, --yes              ask nothing; use the defaults for missing options

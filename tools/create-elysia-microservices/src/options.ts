@@ -7,11 +7,19 @@ export const RUNTIMES = ['bun', 'node', 'deno'] as const
 export type Runtime = (typeof RUNTIMES)[number]
 
 /** The transports that a project can use for its messages. */
-export const TRANSPORTS = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka'] as const
+export const TRANSPORTS = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka', 'grpc'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
+/** A transport with a server between services and their callers. */
+export type Engine = Exclude<Transport, 'tcp' | 'grpc'>
+
+/** Whether there is a server between services and their callers. */
+export function isEngine(transport: Transport): transport is Engine {
+  return transport !== 'tcp' && transport !== 'grpc'
+}
+
 /** The transports that store no events: a project with one of them keeps durable events in a file, by `sqlite()`. */
-export const KEEPS_EVENTS_IN_FILE: readonly Transport[] = ['tcp', 'mqtt']
+export const KEEPS_EVENTS_IN_FILE: readonly Transport[] = ['tcp', 'mqtt', 'grpc']
 /** The first release of Node that has SQLite, which keeps that file. */
 export const NODE_WITH_SQLITE = '22.13'
 
@@ -79,8 +87,9 @@ export function readArguments(args: readonly string[]): Given | 'help' | 'versio
 function transportOf({ transport, engine }: ReturnType<typeof parse>['values']): Transport | undefined {
   if (transport !== undefined && engine !== undefined)
     throw new UsageError('--transport and --engine have the same meaning: give only one of them')
-  const [, ...engines] = TRANSPORTS
-  return oneOf('--transport', TRANSPORTS, transport) ?? oneOf('--engine', engines, engine)
+  return (
+    oneOf('--transport', TRANSPORTS, transport) ?? oneOf('--engine', TRANSPORTS.filter(isEngine), engine)
+  )
 }
 
 function parse(args: readonly string[]) {

@@ -1,5 +1,5 @@
 /** The `package.json` of a project. */
-import { KEEPS_EVENTS_IN_FILE, NODE_WITH_SQLITE, type Options } from './options.ts'
+import { isEngine, KEEPS_EVENTS_IN_FILE, NODE_WITH_SQLITE, type Options } from './options.ts'
 
 /** The fields that are used of the manifest of `create-elysia-microservices`. */
 export interface Manifest {
@@ -95,12 +95,17 @@ export function packageJson(options: Options, own: Manifest): ProjectManifest {
     private: true,
     type: 'module',
     engines: engines(isInFile)[runtime],
-    scripts: { ...SCRIPTS[runtime], ...(web && { web: WEB[runtime] }) },
+    scripts: {
+      ...SCRIPTS[runtime],
+      ...(web && { web: WEB[runtime] }),
+      ...(transport === 'grpc' && { proto: 'elysia-microservices proto src/contracts.ts' })
+    },
     ...(allowScripts && { allowScripts }),
     dependencies: versions([
       'elysia-microservices',
       '@elysia-microservices/telemetry',
-      ...(transport === 'tcp' ? [] : [`@elysia-microservices/${transport}`]),
+      ...(isEngine(transport) ? [`@elysia-microservices/${transport}`] : []),
+      ...(transport === 'grpc' ? ['@elysia-microservices/grpc', '@elysia-microservices/protobuf'] : []),
       ...(isInFile ? ['@elysia-microservices/sqlite'] : []),
       'elysia',
       '@elysiajs/openapi',

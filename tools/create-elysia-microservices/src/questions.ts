@@ -60,7 +60,8 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
           { value: 'redis', label: 'Redis', hint: 'several machines, a Redis server between them' },
           { value: 'rabbitmq', label: 'RabbitMQ', hint: 'several machines, a RabbitMQ server between them' },
           { value: 'mqtt', label: 'MQTT', hint: 'several machines and devices, an MQTT server between them' },
-          { value: 'kafka', label: 'Kafka', hint: 'several machines, a Kafka cluster between them' }
+          { value: 'kafka', label: 'Kafka', hint: 'several machines, a Kafka cluster between them' },
+          { value: 'grpc', label: 'gRPC', hint: 'callers in other languages, nothing between the ends' }
         ]
       })
     )

@@ -1,5 +1,5 @@
 /** The README of a project, and the commands that the program prints at the end. */
-import { KEEPS_EVENTS_IN_FILE, NODE_WITH_SQLITE, type Options } from './options.ts'
+import { isEngine, KEEPS_EVENTS_IN_FILE, NODE_WITH_SQLITE, type Options, type Transport } from './options.ts'
 
 const RUNTIME = { bun: 'Bun', node: 'Node', deno: 'Deno' } as const
 const TRANSPORT = {
@@ -8,7 +8,8 @@ const TRANSPORT = {
   redis: 'Redis',
   rabbitmq: 'RabbitMQ',
   mqtt: 'MQTT',
-  kafka: 'Kafka'
+  kafka: 'Kafka',
+  grpc: 'gRPC'
 } as const
 
 /**
@@ -22,9 +23,15 @@ const INSTEAD = {
   mqtt: 'mosquitto is installed',
   kafka: 'Kafka 4 runs on port 9092'
 } as const
+/** The addresses of both services, as rows of a table. */
+const addresses = (orders: number, stock: number) =>
+  `| \`ORDERS_HOST\`, \`ORDERS_PORT\` | \`localhost\`, \`${orders}\` | address on which orders listens, and which its callers use |
+| \`STOCK_HOST\`, \`STOCK_PORT\` | \`localhost\`, \`${stock}\` | address on which stock listens, and which its callers use |`
+
 /** The environment variables that say where callers find the services, as rows of a table. */
-const WHERE = {
-  tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | address on which orders listens, and which its callers use |\n| `STOCK_HOST`, `STOCK_PORT` | `localhost`, `4001` | address on which stock listens, and which its callers use |',
+const WHERE: Readonly<Record<Transport, string>> = {
+  tcp: addresses(4_000, 4_001),
+  grpc: addresses(50_051, 50_052),
   nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between services and their callers |',
   redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between services and their callers |',
   rabbitmq:
@@ -32,7 +39,7 @@ const WHERE = {
   mqtt: '| `MQTT_URL` | `mqtt://localhost:1883` | the MQTT server between services and their callers |',
   kafka:
     '| `KAFKA_BROKERS` | `localhost:9092` | Kafka brokers between services and their callers, with commas between |'
-} as const
+}
 
 /** A description of a project in a few words. */
 export function summary({ runtime, transport, web }: Options): string {
@@ -50,9 +57,9 @@ export function firstCommands({ runtime, transport, web }: Options): readonly st
   const run = RUN[runtime]
   return [
     INSTALL[runtime],
-    ...(transport === 'tcp'
-      ? []
-      : [`docker compose up --detach ${transport}   # not needed where ${INSTEAD[transport]}`]),
+    ...(isEngine(transport)
+      ? [`docker compose up --detach ${transport}   # not needed where ${INSTEAD[transport]}`]
+      : []),
     `${run} dev   # then open ${web ? 'http://localhost:3001' : 'http://localhost:3000/openapi'}`
   ]
 }
@@ -61,6 +68,12 @@ export function firstCommands({ runtime, transport, web }: Options): readonly st
 const WEB_FILES = `| \`src/page.ts\` | the page, in the browser: a client with the types of the service |
 | \`src/door.ts\` | the patterns of orders that web pages may call |
 | \`src/assets.ts\`, \`src/web.ts\` | code that bundles and serves the page in the process of orders; the script \`web\` serves the page alone |
+`
+
+/** The rows of the README for the files of gRPC. */
+const GRPC_FILES = `| \`src/orders.proto\`, \`src/stock.proto\` | the services for programs in other languages; the script \`proto\` writes them |
+| \`src/*.proto.json\` | the numbers of their fields, which are never used again |
+| \`src/contracts.ts\` | the services of which they are made |
 `
 
 /** The row for the file with durable events. */
@@ -102,7 +115,7 @@ curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
 | \`src/routes.ts\` | HTTP routes that call orders |
 | \`microservices.config.ts\` | the programs that \`${run} dev\` runs |
 | \`src/transport.ts\` | the transport, and the store of durable events |
-| \`src/service.ts\`, \`src/stock-service.ts\`, \`src/gateway.ts\`, \`src/client.ts\` | the programs |
+${transport === 'grpc' ? GRPC_FILES : ''}| \`src/service.ts\`, \`src/stock-service.ts\`, \`src/gateway.ts\`, \`src/client.ts\` | the programs |
 ${web ? WEB_FILES : ''}| \`src/*.test.ts\` | tests of the services and of the routes |
 
 | variable | default | |

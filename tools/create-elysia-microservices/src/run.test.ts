@@ -120,10 +120,23 @@ describe('create-elysia-microservices', () => {
     assert.match(read('mq', 'README.md'), /`MQTT_URL` \| `mqtt:/)
   })
 
+  it('makes one over gRPC, with the .proto files of its services', async () => {
+    const { out } = await said([join(folder, 'rpc'), '--runtime', 'node', '--transport', 'grpc'])
+    assert.match(out, /on Node over gRPC/)
+    assert.doesNotMatch(out, /docker compose/)
+    assert.match(read('rpc', 'package.json'), /"proto": "elysia-microservices proto src\/contracts\.ts"/)
+    assert.match(read('rpc', 'package.json'), /"@elysia-microservices\/grpc"/)
+    assert.match(read('rpc', 'src/orders.proto'), /service Orders/)
+    assert.match(read('rpc', 'README.md'), /`ORDERS_PORT` \| `localhost`, `50051`/)
+    assert.match(read('rpc', 'compose.yaml'), /^services:\n {2}stock:/)
+    assert.match(read('rpc', 'compose.yaml'), /ORDERS_HOST: orders/)
+  })
+
   it('keeps durable events in a file where the transport stores none, and says so to an older Node', async () => {
     for (const [transport, isInFile] of [
       ['tcp', true],
       ['mqtt', true],
+      ['grpc', true],
       ['nats', false]
     ] as const) {
       const place = join(folder, 'stored', transport)
@@ -208,9 +221,10 @@ describe('create-elysia-microservices', () => {
       [['shop', '--runtime', 'qjs'], /--runtime must be bun, node or deno, but is "qjs"/],
       [
         ['shop', '--transport', 'carrots', '--yes'],
-        /--transport must be tcp, nats, redis, rabbitmq, mqtt or kafka, but is "carrots"/
+        /--transport must be tcp, nats, redis, rabbitmq, mqtt, kafka or grpc, but is "carrots"/
       ],
       [['shop', '--engine', 'tcp'], /--engine must be nats, redis, rabbitmq, mqtt or kafka, but is "tcp"/],
+      [['shop', '--engine', 'grpc'], /--engine must be nats, .* or kafka, but is "grpc"/],
       [['shop', '--engine', 'nats', '--transport', 'tcp'], /--transport and --engine have the same meaning/],
       [['shop', 'two'], /Only one folder can be created: leave out two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],
