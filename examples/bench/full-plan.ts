@@ -335,7 +335,11 @@ function overGrpc(runtime: Runtime): PlannedContest[] {
   const task: StreamTask = { ...LONG_STREAM, generator: 'sync' }
   const services = entrants('nest-grpc', 'elysia-grpc', 'elysia')
   return [
-    ...scoped(OVER_GRPC, combinations({ ...one, payloads }), once([...services, ...entrants('grpc', 'connect')])),
+    ...scoped(
+      OVER_GRPC,
+      combinations({ ...one, payloads }),
+      once([...services, ...entrants('grpc', 'connect')])
+    ),
     ...scoped(
       OVER_GRPC,
       combinations({ ...one, ...RECORD, concurrency: [1], task }),

@@ -1,6 +1,6 @@
 /** The exports for users of gRPC. */
 export { type GrpcTransport, grpc } from './grpc.ts'
-export type { GrpcMethod, GrpcMethods, MessageCodec } from './methods.ts'
+export type { GrpcMethods } from './methods.ts'
 export type {
   GrpcClientLimits,
   GrpcClientOptions,

@@ -29,8 +29,7 @@ export async function tlsOf(
  * @throws {OptionError} the text is not a URL, a file cannot be read, or TLS is not used
  */
 export async function certificatesFor(url: string, given: Certificates): Promise<Certificates | undefined> {
-  if (!URL.canParse(url))
-    throw new OptionError('url', `${url} is not a url, such as http://localhost:3000`)
+  if (!URL.canParse(url)) throw new OptionError('url', `${url} is not a url, such as http://localhost:3000`)
   const tls = await tlsOf(new URL(url), given, 'https:')
   return tls === true ? undefined : tls
 }

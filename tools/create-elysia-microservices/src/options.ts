@@ -87,9 +87,7 @@ export function readArguments(args: readonly string[]): Given | 'help' | 'versio
 function transportOf({ transport, engine }: ReturnType<typeof parse>['values']): Transport | undefined {
   if (transport !== undefined && engine !== undefined)
     throw new UsageError('--transport and --engine have the same meaning: give only one of them')
-  return (
-    oneOf('--transport', TRANSPORTS, transport) ?? oneOf('--engine', TRANSPORTS.filter(isEngine), engine)
-  )
+  return oneOf('--transport', TRANSPORTS, transport) ?? oneOf('--engine', TRANSPORTS.filter(isEngine), engine)
 }
 
 function parse(args: readonly string[]) {

@@ -38,6 +38,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Errors', 'errors'),
       page('Gateway', 'gateway'),
       page('Pages as clients', 'websocket'),
+      page('gRPC', 'grpc'),
       page('Other languages', 'other-languages'),
       page('Protocol Buffers', 'protobuf'),
       page('Testing', 'testing')

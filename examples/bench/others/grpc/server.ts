@@ -5,9 +5,9 @@ import {
   Server,
   ServerCredentials
 } from '@grpc/grpc-js'
+import { methodNames } from '../../peers/grpc/echo-methods.ts'
 import { runServer, type Work } from '../../peers/run-server.ts'
 import { records } from '../../peers/work.ts'
-import { methodNames } from '../../peers/grpc/echo-methods.ts'
 import { loadEchoService } from './service.ts'
 
 const echoBy =

@@ -45,7 +45,10 @@ export async function grpcAddress(
     if (proto.length > 0) return loadProto({ files: proto, includeDirs: include, ...AS_JSON })
     // Questions to the service itself, such as for its description, are not in a .proto.
     if (method === '') return NOTHING
-    return protoOf(await reflected((methods) => make({ ...once, proto: methods }), serviceOf(method)), AS_JSON)
+    return protoOf(
+      await reflected((methods) => make({ ...once, proto: methods }), serviceOf(method)),
+      AS_JSON
+    )
   }
   return { transport: make({ ...once, proto: await known() }), waitForConnection: 0 }
 }

@@ -2,7 +2,12 @@
  * Asks a server for the descriptors of a service, by gRPC's reflection. grpc: doc/server-reflection.md. Its messages
  * are read and written here, because they have two fields each.
  */
-import { OptionError, PatternNotFoundError, ProtocolError, type Transport } from '@elysia-microservices/transport/kit'
+import {
+  OptionError,
+  PatternNotFoundError,
+  ProtocolError,
+  type Transport
+} from '@elysia-microservices/transport/kit'
 import { connect } from 'elysia-microservices/client'
 import { bytesField, fieldsOf } from './fields.ts'
 
