@@ -8,12 +8,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { connectRpc } from '@elysia-microservices/connect'
+import { grpc } from '@elysia-microservices/grpc'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { DEAF_PORT } from '@elysia-microservices/test-support'
 import { Controller } from '@nestjs/common'
 import { MessagePattern, Payload } from '@nestjs/microservices'
 import { microservice, RejectedError, RpcError } from 'elysia-microservices'
 import { type RunningServer, startNest } from '../conformance/harness/servers.ts'
+import { codeIn, newShop, shopProto } from '../other-languages/shop.ts'
+import { listen, newApp } from '../support/http-app.ts'
 import { rootFolder, testsFolder } from '../workspace.ts'
 
 @Controller()
@@ -110,11 +114,27 @@ describe('elysia-microservices', () => {
       .trim()
       .split('\n')
       .map((line) => line.trim())
+    writeFileSync(join(folder, 'shop.proto'), codeIn('proto'))
+    const proto = await shopProto()
+    const rpc = grpc({ proto, host: '127.0.0.1', port: 0 })
+    const overGrpc = newShop(undefined, rpc)
+    await overGrpc.listen()
+    const app = await listen(
+      newApp()
+        .use(newShop())
+        .use(connectRpc({ services: proto }))
+    )
     const ended = new Map<string, Ended>()
     for (const example of examples) {
       const port = example.includes('--protocol=nest') ? nest.port : service.address!.port
-      ended.set(example, await shell(example.replace('localhost:4000', `127.0.0.1:${port}`)))
+      const line = example
+        .replace('localhost:4000', `127.0.0.1:${port}`)
+        .replace('localhost:50051', `127.0.0.1:${rpc.address!.port}`)
+        .replace('http://localhost:3000', app.url)
+      ended.set(example, await shell(line))
     }
+    await overGrpc.stop()
+    await app.stop()
     for (const [example, { code, error }] of ended) assert.equal(code, 0, `${example}\n${error}`)
     const outputs = [...ended.values()].map(({ out }) => out.trim())
     assert.deepEqual(outputs.slice(0, 7), ['6', '6', '6', '6', '1\n2\n3', '1\n2', ''])
@@ -125,6 +145,7 @@ describe('elysia-microservices', () => {
       /^math, listening; in flight: tcp \d+\npattern +req\/s +p50 ms +p99 ms +in flight +errors\/s\n/
     )
     assert.match(outputs[9]!, /^math\.sum /m)
+    for (const answer of outputs.slice(11)) assert.deepEqual(JSON.parse(answer), { id: '7', price: 4 })
     assert.deepEqual(events, [{ id: 7 }])
     assert.deepEqual(headers.at(-1), { tenant: 'a' })
   })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadProto, type Proto } from '@elysia-microservices/protobuf'
-import { type Message, microservice, RpcError } from 'elysia-microservices'
+import { type Message, microservice, RpcError, type Transport } from 'elysia-microservices'
 import { codeBlocks } from '../docs/markdown.ts'
 import { rootFolder } from '../workspace.ts'
 
@@ -33,9 +33,9 @@ export async function shopProto(): Promise<Proto> {
   }
 }
 
-/** Makes the service. @param left is called when a caller has left a stream */
-export function newShop(left: () => void = () => {}) {
-  return microservice({ name: 'shop', logger: { error() {}, warn() {} } })
+/** Makes the service. @param left is called when a caller has left a stream. @param transport none: only doors have it */
+export function newShop(left: () => void = () => {}, transport?: Transport) {
+  return microservice({ name: 'shop', ...(transport && { transport }), logger: { error() {}, warn() {} } })
     .message('shop.v1.Orders/GetOrder', async ({ data, signal }: Message<{ id: string }>) => {
       if (data.id === '0') throw new RpcError({ code: 'NOT_FOUND', message: 'There is no order 0' })
       if (data.id === 'never') await new Promise((resolve) => signal.addEventListener('abort', resolve))
