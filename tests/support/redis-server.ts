@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { freePort } from '@elysia-microservices/test-support'
 import { EngineProcess } from './engine-process.ts'
+import { once } from './once.ts'
 
 /** The programs of a Redis server: Debian's, and that of Valkey. */
 const PROGRAMS = ['redis-server', 'valkey-server']
@@ -9,9 +10,7 @@ const PROGRAMS = ['redis-server', 'valkey-server']
 /** Options with which a server writes no files, not even those that a replica gets from its master. */
 const KEEPS_NOTHING = ['--save', '', '--appendonly', 'no', '--rdb-del-sync-files', 'yes']
 
-function program(): string | undefined {
-  return PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0)
-}
+const program = once(() => PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0))
 
 /** The program that this machine lacks to run a Redis server; `undefined`: none. */
 export function redisMissing(): string | undefined {
