@@ -90,7 +90,7 @@ describe('the tables of docs/other-languages.md', () => {
     }>('protobuf', 'rpc/codes.js')
     const { ERROR_CODES } = await built<{ ERROR_CODES: Readonly<Record<string, string>> }>(
       'protobuf',
-      'rpc/error-codes.js'
+      'rpc/codes.js'
     )
     const rows = [...page.matchAll(/^\| `([a-z_]+)` \| (\d+) \| (\d{3}) \| (.+) \|$/gm)]
     for (const [, code = '', number, status] of rows)

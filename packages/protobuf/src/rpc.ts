@@ -7,6 +7,7 @@ export { fromBase64, toBase64 } from './rpc/base64.ts'
 export {
   CODES,
   codeOfNumber,
+  ERROR_CODES,
   GrpcStatus,
   isRpcCode,
   nameOfStatus,
@@ -14,7 +15,6 @@ export {
   readStatus
 } from './rpc/codes.ts'
 export { acceptsGzip, isGzip, SUPPORTED } from './rpc/compression-names.ts'
-export { ERROR_CODES } from './rpc/error-codes.ts'
 export { CallFailure, type Failure, type FailureDetail } from './rpc/failure.ts'
 export { type FailedCall, failureOf } from './rpc/failure-of.ts'
 export {

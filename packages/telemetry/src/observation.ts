@@ -3,7 +3,7 @@ import type { ResultEnd, ResultWatcher } from '@elysia-microservices/transport'
 import { context, type Span } from '@opentelemetry/api'
 import { figures, type PatternFigures, type Side } from './figures/figures.ts'
 import { clientOutcome, type Outcome, serverOutcome } from './outcome.ts'
-import { brokerOf, STREAM_VALUES } from './traces/attributes.ts'
+import { STREAM_VALUES, systemOf } from './traces/attributes.ts'
 import { end, rename, type Traced } from './traces/tracing.ts'
 
 /** A message, as far as the server or the client knows it. */
@@ -115,7 +115,7 @@ export class Recorded extends Followed {
     }
     if (name !== message.pattern) rename(span, side, message.transport, message.pattern, name)
     this.#attempt?.end()
-    end(span, side, outcome)
+    end(span, side, message.transport, outcome)
   }
 }
 
@@ -124,7 +124,7 @@ export class Recorded extends Followed {
  * pattern may be any text of a stranger.
  */
 export function figuresOf(side: Side, message: Observed, name: string | undefined): PatternFigures {
-  return figures[side].of(name, brokerOf(side, message.transport), message.isPassedOn !== false)
+  return figures[side].of(name, systemOf(side, message.transport), message.isPassedOn !== false)
 }
 
 /** The pattern of the handler if it is known; else the pattern that the caller has written. */

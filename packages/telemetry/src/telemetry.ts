@@ -113,7 +113,7 @@ const receiving =
     }
     // Most handlers answer synchronously. For these, no object is made to observe the result.
     figuresOf(side, message, name).ended('OK', endedAtOnce() - start)
-    if (span !== undefined) end(span, side, OK)
+    if (span !== undefined) end(span, side, message.transport, OK)
     return result
   }
 

@@ -190,6 +190,16 @@ export { nameOf, routeOf, routeOfValue } from './pattern.ts'
 export { QuietLog, quietLog, shown } from './quiet-log.ts'
 export { type EventSender, reportEvent } from './report-event.ts'
 export { forgetResting } from './rest.ts'
+export {
+  codeOfError,
+  codeOfNumber,
+  ERROR_CODES,
+  GrpcStatus,
+  isRpcCode,
+  nameOfStatus,
+  RPC_CODES,
+  type RpcCode
+} from './rpc-codes.ts'
 export { DEFAULT_DRAIN, endedWithin, type RunningAnswer, RunningMessages } from './running-messages.ts'
 export { statsOf } from './stats-of.ts'
 export { storeOf } from './store.ts'

@@ -8,8 +8,7 @@ import {
   RpcError,
   ValidationError
 } from '@elysia-microservices/transport/kit'
-import { CODES, isRpcCode } from './codes.ts'
-import { codeOfError, ERROR_CODES } from './error-codes.ts'
+import { CODES, codeOfError, ERROR_CODES, isRpcCode } from './codes.ts'
 import { failureOf } from './failure-of.ts'
 
 const lines: string[] = []

@@ -7,9 +7,8 @@ import {
   readErrorText
 } from '@elysia-microservices/transport/kit'
 import type { JsonValue } from '../proto.ts'
-import { CODES, nameOfStatus, type RpcCode } from './codes.ts'
+import { CODES, codeOfError, nameOfStatus, type RpcCode } from './codes.ts'
 import { errorInfo, valueDetail } from './details.ts'
-import { codeOfError } from './error-codes.ts'
 import { CallFailure } from './failure.ts'
 
 /** The surroundings of a failed call. */

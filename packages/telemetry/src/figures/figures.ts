@@ -27,8 +27,8 @@ export type Code = string
 /** The counts of one pattern. */
 export class PatternFigures {
   readonly pattern: string
-  /** The broker that carried the pattern's events; `undefined` for requests, and for events sent without a broker. */
-  readonly broker: string | undefined
+  /** The broker that carried the pattern's events, or the RPC system of its requests; `undefined`: this library. */
+  readonly system: string | undefined
   /** Messages that did not end in the turn in which they arrived, and have not ended yet. */
   inFlight = 0
   /** Values that streams have sent. */
@@ -42,9 +42,9 @@ export class PatternFigures {
   /** The durations of messages that succeeded. They have a field of their own because most messages succeed. */
   #ok: Histogram | undefined
 
-  constructor(pattern: string, broker?: string) {
+  constructor(pattern: string, system?: string) {
     this.pattern = pattern
-    this.broker = broker
+    this.system = system
   }
 
   /** Counts a message that has ended. @param ms how long the message took */
@@ -80,13 +80,13 @@ export class SideFigures {
    * handler.
    * @param mayBeNew false if the pattern may be any text of a stranger: then only a known pattern has figures
    */
-  of(pattern: string | undefined, broker?: string, mayBeNew = true): PatternFigures {
+  of(pattern: string | undefined, system?: string, mayBeNew = true): PatternFigures {
     if (pattern === undefined || pattern === OTHER) return this.#other
-    const key = keyOf(pattern, broker)
+    const key = keyOf(pattern, system)
     const known = this.#patterns.get(key)
     if (known !== undefined) return known
     if (!mayBeNew || this.#patterns.size >= MAX_PATTERNS) return this.#other
-    const figures = new PatternFigures(pattern, broker)
+    const figures = new PatternFigures(pattern, system)
     this.#patterns.set(key, figures)
     return figures
   }
@@ -97,7 +97,7 @@ export class SideFigures {
    */
   forget(figures: PatternFigures): void {
     if (figures.durations.size === 0 && figures.inFlight === 0)
-      this.#patterns.delete(keyOf(figures.pattern, figures.broker))
+      this.#patterns.delete(keyOf(figures.pattern, figures.system))
   }
 
   /** The figures of all patterns for which something was counted. */
@@ -107,8 +107,8 @@ export class SideFigures {
   }
 }
 
-function keyOf(pattern: string, broker: string | undefined): string {
-  return broker === undefined ? pattern : `${broker} ${pattern}`
+function keyOf(pattern: string, system: string | undefined): string {
+  return system === undefined ? pattern : `${system} ${pattern}`
 }
 
 /** All figures of this process. */

@@ -39,6 +39,15 @@ export class Histogram {
     this.sum += seconds
   }
 
+  /** The durations of two histograms with the same bounds. */
+  plus(other: Histogram): Histogram {
+    const both = new Histogram(this.bounds)
+    for (const [bucket, count] of this.counts.entries())
+      both.counts[bucket] = count + (other.counts[bucket] as number)
+    both.sum = this.sum + other.sum
+    return both
+  }
+
   /** How many durations were counted. */
   get count(): number {
     return this.counts.reduce((all, count) => all + count, 0)

@@ -1,7 +1,9 @@
 /** All figures as OpenTelemetry metrics, which are made at each collection. */
 import { figures, type PatternFigures, type Side } from '../figures/figures.ts'
+import type { Histogram } from '../figures/histogram.ts'
 import { isError } from '../outcome.ts'
 import { ERROR_TYPE, MESSAGING, RPC, SYSTEM } from '../traces/attributes.ts'
+import { statusOf } from '../traces/status.ts'
 import { eventLoopDelay } from './event-loop.ts'
 import type { HistogramMetric, NumberMetric, Point } from './metric.ts'
 import { outboxMetrics } from './outbox.ts'
@@ -28,10 +30,12 @@ export function histograms(): HistogramMetric[] {
     description,
     unit: 's',
     points: each(side, (pattern) =>
-      [...pattern.durations].map(([code, value]) => ({
-        attributes: { ...attributesOf(side, pattern), ...outcomeOf(side, code) },
-        value
-      }))
+      byOutcome(
+        [...pattern.durations].map(([code, value]) => ({
+          attributes: { ...attributesOf(side, pattern), ...outcomeOf(side, pattern, code) },
+          value
+        }))
+      )
     )
   }))
 }
@@ -92,16 +96,28 @@ function each<Value>(side: Side, points: (pattern: PatternFigures) => Point<Valu
   return [...figures[side].all()].flatMap(points)
 }
 
-function attributesOf(side: Side, { pattern, broker }: PatternFigures): Record<string, string> {
-  if (side === 'server' || side === 'client') return { [RPC.system]: SYSTEM, [RPC.method]: pattern }
+function attributesOf(side: Side, { pattern, system = SYSTEM }: PatternFigures): Record<string, string> {
+  if (side === 'server' || side === 'client') return { [RPC.system]: system, [RPC.method]: pattern }
   return {
-    [MESSAGING.system]: broker ?? SYSTEM,
+    [MESSAGING.system]: system,
     [MESSAGING.destination]: pattern,
     [MESSAGING.operation]: side === 'producer' ? 'send' : 'process'
   }
 }
 
-function outcomeOf(side: Side, code: string): Record<string, string> {
-  const status = side === 'server' || side === 'client' ? { [RPC.status]: code } : {}
+/** Several codes of this library may have one status in another RPC system: their durations are one point. */
+function byOutcome(points: readonly Point<Histogram>[]): Point<Histogram>[] {
+  const found = new Map<string, Point<Histogram>>()
+  for (const point of points) {
+    const key = JSON.stringify(point.attributes)
+    const { value } = found.get(key) ?? {}
+    found.set(key, value === undefined ? point : { ...point, value: value.plus(point.value) })
+  }
+  return [...found.values()]
+}
+
+function outcomeOf(side: Side, { system }: PatternFigures, code: string): Record<string, string> {
+  const isRpc = side === 'server' || side === 'client'
+  const status = isRpc ? { [RPC.status]: statusOf(system, code) } : {}
   return isError(side, code) ? { ...status, [ERROR_TYPE]: code } : status
 }

@@ -1,7 +1,7 @@
 /** The figures from the `stats()` of transports, as metrics. */
 import type { DurableFigures, TransportStats, Usage } from '@elysia-microservices/transport'
 import { transportStats } from '../figures/services.ts'
-import { brokerOf, MESSAGING, SYSTEM } from '../traces/attributes.ts'
+import { MESSAGING, SYSTEM, systemOf } from '../traces/attributes.ts'
 import type { NumberMetric, Point } from './metric.ts'
 
 const PREFIX = `${SYSTEM}.transport`
@@ -81,7 +81,7 @@ export function transportMetrics(): NumberMetric[] {
   }
   const addDurable = (transport: string, handler: DurableFigures) => {
     const attributes = {
-      [MESSAGING.system]: brokerOf('consumer', transport) ?? SYSTEM,
+      [MESSAGING.system]: systemOf('consumer', transport) ?? SYSTEM,
       [MESSAGING.destination]: text(handler.pattern),
       [MESSAGING.group]: text(handler.group)
     }

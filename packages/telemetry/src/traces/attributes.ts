@@ -12,6 +12,10 @@ export const SYSTEM = 'elysia_microservices'
 /** The name of the instrumentation scope. */
 export const SCOPE = '@elysia-microservices/telemetry'
 
+/** The names of other RPC systems. */
+export const GRPC = 'grpc'
+export const CONNECT = 'connectrpc'
+
 /** Attributes of requests. */
 export const RPC = {
   system: 'rpc.system.name',
@@ -57,25 +61,35 @@ const KINDS: Readonly<Record<Side, SpanKind>> = {
 }
 
 /** Transports without a broker: the sender of an event delivers it directly. */
-const DIRECT: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])
+const DIRECT: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket', 'grpc', 'connect'])
+/** RPC systems that the conventions know, by the names of the transports that speak them. */
+const RPC_SYSTEMS: ReadonlyMap<string, string> = new Map([
+  ['grpc', GRPC],
+  ['connect', CONNECT]
+])
 
-/** The broker that carries the events of a transport; `undefined` for transports without a broker, and for requests. */
-export function brokerOf(side: Side, transport: string): string | undefined {
-  return side === 'server' || side === 'client' || DIRECT.has(transport) ? undefined : transport
+/**
+ * The system of messages that is not this library: for requests that of a transport of other libraries, for events the
+ * broker. `undefined`: it is this library.
+ */
+export function systemOf(side: Side, transport: string): string | undefined {
+  if (side === 'server' || side === 'client') return RPC_SYSTEMS.get(transport)
+  return DIRECT.has(transport) ? undefined : transport
 }
 
 /** The name, kind and attributes for the spans of a pattern. */
 export function namingOf(side: Side, transport: string, pattern: string): Naming {
   const kind = KINDS[side]
   const network = transport === 'tcp' ? { [NETWORK_TRANSPORT]: transport } : {}
+  const system = systemOf(side, transport) ?? SYSTEM
   if (side === 'server' || side === 'client')
-    return { name: pattern, kind, attributes: { [RPC.system]: SYSTEM, [RPC.method]: pattern, ...network } }
+    return { name: pattern, kind, attributes: { [RPC.system]: system, [RPC.method]: pattern, ...network } }
   const operation = side === 'producer' ? 'send' : 'process'
   return {
     name: `${operation} ${pattern}`,
     kind,
     attributes: {
-      [MESSAGING.system]: brokerOf(side, transport) ?? SYSTEM,
+      [MESSAGING.system]: system,
       [MESSAGING.destination]: pattern,
       [MESSAGING.operation]: operation,
       [MESSAGING.type]: operation,

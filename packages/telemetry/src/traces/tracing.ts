@@ -18,8 +18,19 @@ import {
 } from '@opentelemetry/api'
 import { MAX_PATTERNS, type Side } from '../figures/figures.ts'
 import type { Outcome } from '../outcome.ts'
-import { ATTEMPT, ERROR_TYPE, MESSAGING, type Naming, namingOf, RPC, SCOPE, SYSTEM } from './attributes.ts'
+import {
+  ATTEMPT,
+  ERROR_TYPE,
+  MESSAGING,
+  type Naming,
+  namingOf,
+  RPC,
+  SCOPE,
+  SYSTEM,
+  systemOf
+} from './attributes.ts'
 import { withSpan } from './context-of-span.ts'
+import { statusOf } from './status.ts'
 
 /** The last tracer and its provider, kept because providers look up tracers by name each time. */
 let last: { readonly provider: TracerProvider; readonly tracer: Tracer } | undefined
@@ -194,8 +205,14 @@ export function rename(span: Span, side: Side, transport: string, original: stri
 }
 
 /** Ends a span. */
-export function end(span: Span, side: Side, { code, errorType, message, exception }: Outcome): void {
-  if (side === 'server' || side === 'client') span.setAttribute(RPC.status, code)
+export function end(
+  span: Span,
+  side: Side,
+  transport: string,
+  { code, errorType, message, exception }: Outcome
+): void {
+  if (side === 'server' || side === 'client')
+    span.setAttribute(RPC.status, statusOf(systemOf(side, transport), code))
   if (exception !== undefined) span.recordException(exception)
   if (errorType !== undefined) {
     span.setAttribute(ERROR_TYPE, errorType)

@@ -40,7 +40,7 @@ interface Context {
 const API = Symbol.for('opentelemetry.js.api.1')
 const SPAN = Symbol.for('OpenTelemetry Context Key SPAN')
 const KINDS = { server: 2, client: 3, producer: 4, consumer: 5 } as const
-const DIRECT = ['tcp', 'memory', 'websocket']
+const DIRECT = ['tcp', 'memory', 'websocket', 'grpc', 'connect']
 const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
 const MAX_LINE = 1_000
 

@@ -38,6 +38,7 @@ function collector() {
     pass: (milliseconds: number) => {
       now += milliseconds
     },
+    transports: () => links.lately().map(({ transport, pattern, rate }) => [transport, pattern, rate]),
     told: () =>
       links.lately().map(({ from, to, pattern, rate, unheard }) => ({ from, to, pattern, rate, unheard }))
   }
@@ -51,6 +52,15 @@ describe('the messages that spans show', () => {
     assert.deepEqual(told(), [
       { from: 'orders', to: 'prices', pattern: 'prices.quote', rate: 0.2, unheard: undefined }
     ])
+  })
+
+  it('go over gRPC, also by spans of other libraries and of older conventions', () => {
+    const { add, transports } = collector()
+    const grpc = (...attributes: [string, string][]) => ({ attributes })
+    const newer = grpc(['rpc.system.name', 'grpc'], ['rpc.method', 'shop.v1.Orders/Get'])
+    const older = grpc(['rpc.system', 'grpc'], ['rpc.service', 'shop.v1.Orders'], ['rpc.method', 'Get'])
+    add(span(1, newer), { ...answered(2, 1), ...newer }, span(3, older), { ...answered(4, 3), ...older })
+    assert.deepEqual(transports(), [['grpc', 'shop.v1.Orders/Get', 0.2]])
   })
 
   it('go to somebody who sends no spans, once there was time for them', () => {

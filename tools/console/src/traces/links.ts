@@ -28,9 +28,14 @@ const UNREACHED = 'CONNECTION'
 /** The same over an engine, which nobody has heard: see `PatternNotFoundError.nobody`. */
 const NOBODY = 'PATTERN_NOT_FOUND'
 
-/** The attributes with the kind of an error, and with the transport of a call. */
+/** The attribute with the kind of an error. */
 const ERROR = 'error.type'
-const TRANSPORT = 'network.transport'
+/** The transports of RPC systems, by the names that the conventions give the systems. */
+const OF_SYSTEM: ReadonlyMap<string | undefined, string> = new Map([
+  ['grpc', 'grpc'],
+  ['connectrpc', 'connect'],
+  ['connect_rpc', 'connect']
+])
 
 interface Message extends Omit<Link, 'rate' | 'errors'> {
   readonly at: number
@@ -83,7 +88,7 @@ export class Links {
   /** Waits for the span of the receiver. */
   #wait(span: ReceivedSpan): void {
     // HTTP requests and calls of databases are no messages.
-    if (attributeOf(span, patternOf(span)) === undefined) return
+    if (patternIn(span) === undefined) return
     if (attributeOf(span, ERROR) === UNREACHED) {
       this.#countUnheard(span, this.#now())
       return
@@ -94,7 +99,7 @@ export class Links {
   }
 
   #countUnheard(span: SpanView, at: number): void {
-    const [error, transport] = [attributeOf(span, ERROR), attributeOf(span, TRANSPORT) ?? '']
+    const [error, transport] = [attributeOf(span, ERROR), transportOf(span)]
     const isUnheard = error === NOBODY && isEngine(transport)
     const problem =
       error === UNREACHED ? span.error : isUnheard ? `Nobody listens over ${transport}` : undefined
@@ -146,7 +151,7 @@ export class Links {
     if (sent.service === received.service) return true
     if (this.#receivers.size >= MAX_KNOWN) this.#receivers.clear()
     this.#receivers.set(receiverKey(sent), received.service)
-    this.#count(received, attributeOf(received, TRANSPORT) ?? '', {
+    this.#count(received, transportOf(received), {
       from: sent.service,
       to: received.service
     })
@@ -166,20 +171,29 @@ export class Links {
       at,
       kind: isEvent ? 'event' : 'message',
       transport,
-      pattern: attributeOf(span, patternOf(span)) ?? span.name,
+      pattern: patternIn(span) ?? span.name,
       hasFailed: span.error !== undefined,
       ms: span.duration
     })
   }
 }
 
-/** The attribute that has the pattern. */
-function patternOf({ kind }: SpanView): string {
-  return kind === 'producer' || kind === 'consumer' ? 'messaging.destination.name' : 'rpc.method'
+/** The transport of a request: what its span says, or that of the RPC system; empty if neither is known. */
+function transportOf(span: SpanView): string {
+  const system = attributeOf(span, 'rpc.system.name') ?? attributeOf(span, 'rpc.system')
+  return attributeOf(span, 'network.transport') ?? OF_SYSTEM.get(system) ?? ''
+}
+
+/** The pattern of a message. Older spans of gRPC have its service and its method apart. */
+function patternIn(span: SpanView): string | undefined {
+  if (span.kind === 'producer' || span.kind === 'consumer')
+    return attributeOf(span, 'messaging.destination.name')
+  const [service, method] = [attributeOf(span, 'rpc.service'), attributeOf(span, 'rpc.method')]
+  return service === undefined || method === undefined ? method : `${service}/${method}`
 }
 
 function receiverKey(sent: SpanView): string {
-  return JSON.stringify([sent.service, sent.kind, attributeOf(sent, patternOf(sent)) ?? sent.name])
+  return JSON.stringify([sent.service, sent.kind, patternIn(sent) ?? sent.name])
 }
 
 /** The engine that carries an event; `undefined` if there is none. */
