@@ -1,4 +1,4 @@
-/** What the generators of Go make of the page's `.proto`. */
+/** Code in Go for the page's `.proto`, by Go's own generators. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
