@@ -127,6 +127,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   grpc: [
     ['http2', 'methods.ts'],
+    ['description.ts'],
     ['wire', 'options'],
     ['server', 'client'],
     ['grpc.ts'],

@@ -5,7 +5,7 @@ import { freePort, isMissing, until } from '@elysia-microservices/test-support'
 import { consoleOf, toldTo } from '../support/console-page.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
 import { DevProcess, Project } from './dev-process.ts'
-import { config, idle, keeping, nestService, service, web } from './programs.ts'
+import { config, idle, keeping, nestService, overGrpc, service, web } from './programs.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
@@ -37,14 +37,21 @@ function showing(...names: string[]): (update: object) => true | undefined {
 describe('the page of dev', () => {
   it('shows all services that listen, without any code in them, and closes with dev', async () => {
     const [stock, orders, payments] = [await freePort(), await freePort(), await freePort()]
-    const bills = await freePort()
+    const [bills, quotes] = [await freePort(), await freePort()]
     const dev = start(
       {
         'microservices.config.ts': config({
           page: { port: 0 },
-          services: { stock: 'stock.js', orders: 'orders.js', payments: 'payments.js', bills: 'bills.js' }
+          services: {
+            stock: 'stock.js',
+            orders: 'orders.js',
+            payments: 'payments.js',
+            bills: 'bills.js',
+            quotes: 'quotes.js'
+          }
         }),
         'bills.js': keeping('bills', bills),
+        'quotes.js': overGrpc('quotes', quotes),
         'stock.js': service('stock', stock),
         'orders.js': service('orders', orders),
         'payments.js': nestService('payments', payments)
@@ -59,7 +66,7 @@ describe('the page of dev', () => {
     assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/)
     assert.match(await page.text(), /<!doctype html>/)
     assert.match(await root.text(), /<!doctype html>/)
-    await toldTo(`${at}/console`, 'All services', showing('stock', 'orders', 'payments'))
+    await toldTo(`${at}/console`, 'All services', showing('stock', 'orders', 'payments', 'quotes'))
     await using opened = consoleOf(`${at}/console`)
     const trial = { service: 'stock', kind: 'message', pattern: 'stock.version', data: null } as const
     const { value: tried } = await opened.stream('try', trial).next()
@@ -87,7 +94,7 @@ describe('the page of dev', () => {
     assert.equal(stranger.status, 403)
     await stranger.body?.cancel()
     assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
-    await dev.leavesNothing([], [port, stock, orders, payments, bills])
+    await dev.leavesNothing([], [port, stock, orders, payments, bills, quotes])
   })
 })
 

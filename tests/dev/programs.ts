@@ -26,6 +26,17 @@ await client.close()
 `
 }
 
+/** A service that only gRPC reaches. */
+export function overGrpc(name: string, port: number): string {
+  return `import { grpc } from '@elysia-microservices/grpc'
+import { serviceProto } from '@elysia-microservices/protobuf'
+import { memory, microservice } from 'elysia-microservices'
+const made = (transport) =>
+  microservice({ name: '${name}', transport, shutdownOn: ['SIGTERM'] }).message('${name}.version', () => 'v1')
+await made(grpc({ proto: serviceProto(made(memory())), port: ${port} })).listen()
+`
+}
+
 /** A NestJS application with this library's transport. */
 export function nestService(name: string, port: number): string {
   return `import { MicroserviceServer } from '@elysia-microservices/nestjs'

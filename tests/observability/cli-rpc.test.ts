@@ -29,7 +29,12 @@ message Order { int64 id = 1; bytes label = 2; google.protobuf.Timestamp at = 3;
 const FULL = { code: 'FULL', message: 'no room', details: { left: 0 } }
 
 const newShop = (transport?: ReturnType<typeof grpc>) =>
-  microservice({ name: 'shop', ...(transport && { transport }), logger: { error() {}, warn() {} } })
+  microservice({
+    name: 'shop',
+    describe: true,
+    ...(transport && { transport }),
+    logger: { error() {}, warn() {} }
+  })
     .message('shop.v1.Orders/Get', async ({ data, headers, signal }: Message<{ id: bigint }>) => {
       if (data.id === 1n) throw new RpcError(FULL)
       if (data.id === 2n) throw new RejectedError('busy')
@@ -157,6 +162,15 @@ describe('the command line', () => {
         }
       })
     })
+
+  it('asks a service over gRPC for its description, without a .proto', async () => {
+    const described = await said('describe', at.grpc)
+    assert.match(described.out, /^shop \(\S+\), listening: grpc 127\.0\.0\.1:\d+\n/)
+    assert.match(described.out, /^message +shop\.v1\.Orders\/Watch +- +stream/m)
+    assert.equal((await said('health', at.grpc)).out, 'listening\n')
+    const other = await said('describe', at.grpc, '--service=prices')
+    assert.match(other.error, /^PATTERN_NOT_FOUND: No service called prices describes itself here/)
+  })
 
   it('says what is wrong with a command line', async () => {
     const cases: [string[], number, RegExp][] = [

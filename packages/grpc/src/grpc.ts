@@ -10,6 +10,7 @@ import {
   type Transport
 } from '@elysia-microservices/transport/kit'
 import { GrpcClient } from './client/client.ts'
+import { byPatterns, withDescription } from './description.ts'
 import {
   checkGrpcOptions,
   type GrpcClientOptions,
@@ -71,11 +72,12 @@ class Grpc implements GrpcTransport {
         'This grpc() is already used by another service: each service needs its own grpc()'
       )
     const options = grpcServerOptions(this.#options as GrpcServerOptions)
-    this.#server = new GrpcServer(options, this.#options.proto, logger)
+    this.#server = new GrpcServer(options, withDescription(this.#options.proto), logger)
     return this.#server
   }
 
   client(context: ClientContext): ClientTransport {
-    return new GrpcClient(grpcClientOptions(this.#options as GrpcClientOptions), this.#options.proto, context)
+    const options = grpcClientOptions(this.#options as GrpcClientOptions)
+    return new GrpcClient(options, byPatterns(this.#options.proto), context)
   }
 }

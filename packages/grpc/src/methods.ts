@@ -26,8 +26,14 @@ export interface GrpcMethod {
   readonly output: MessageCodec
 }
 
-/** The methods of a service. */
+/** The methods of a service. What `loadProto()` returns has this shape. */
 export interface GrpcMethods {
+  /** The services by their full names, such as `shop.v1.Orders`, with their methods. Default: none is known. */
+  readonly services?:
+    | readonly { readonly name: string; readonly methods?: readonly GrpcMethod[] }[]
+    | undefined
+  /** All files as bytes of a `google.protobuf.FileDescriptorSet`: for reflection. */
+  descriptors?(): Uint8Array
   /** The method at a path without a slash in front; `undefined` if there is none. */
   method(path: string): GrpcMethod | undefined
 }

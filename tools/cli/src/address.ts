@@ -9,6 +9,8 @@ import { type Certificates, tlsFiles, tlsOf } from './certificates.ts'
 /** The command-line options that say how to connect. */
 export interface AddressOptions extends Certificates {
   readonly protocol: string
+  /** Whether a lost connection is made again: a failed command reports it, and must not wait. Default: false. */
+  readonly reconnect?: boolean
   /** Over gRPC: files; none: the server is asked. */
   readonly proto?: readonly string[]
   /** Folders with what these files import. */
@@ -112,8 +114,7 @@ export async function addressOf(text: string, given: AddressOptions, method = ''
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port),
     protocol,
-    // The client does not reconnect: a failed call has to be reported, and must not wait for the service.
-    reconnect: false,
+    reconnect: given.reconnect ?? false,
     limits: { receiveBuffer: RECEIVE_BUFFER },
     ...(tls !== undefined && { tls })
   }
@@ -132,7 +133,9 @@ async function overGrpc(url: URL, given: AddressOptions, method: string): Promis
   const { grpc } = await imported('@elysia-microservices/grpc', url.protocol)
   // Reading a .proto takes time, which other urls do not need.
   const { grpcAddress } = await import('./rpc/grpc-address.ts')
-  return grpcAddress(url, grpc as (options: object) => Transport, { proto, include }, method, tls)
+  const make = (options: object) =>
+    (grpc as (options: object) => Transport)({ reconnect: given.reconnect ?? false, ...options })
+  return grpcAddress(url, make, { proto, include }, method, tls)
 }
 
 /** Imports the npm package of an engine: the one beside this program, or else the one in the working directory. */

@@ -8,6 +8,8 @@ import { askedStore } from './asked-store.ts'
 import type { Ask, Told } from './door.ts'
 
 const QUIET = { error() {}, warn() {} }
+/** Transports whose services are asked at their own addresses. */
+const ASKED: readonly string[] = ['tcp', 'grpc']
 
 /** Shows services as they start and stop. */
 export class Page {
@@ -72,11 +74,10 @@ export class Page {
     const known = this.#clients.get(shown)
     const key = `${url} ${store?.name ?? ''}`
     if (url === undefined || known?.key === key) return
-    const where = await addressOf(url, { protocol: 'rsocket' })
+    // The client reconnects, because services restart when they are edited.
+    const where = await addressOf(url, { protocol: 'rsocket', reconnect: true })
     const client = connect({
       ...where,
-      // The client reconnects, because services restart when they are edited.
-      ...('reconnect' in where && { reconnect: true }),
       ...(store && { store: askedStore(store, (about) => this.#ask(shown, about)) }),
       timeout: 5_000,
       logger: QUIET
@@ -98,11 +99,11 @@ export class Page {
 }
 
 function urlsOf({ name, address }: Announcement['transports'][number]): string[] {
-  return name === 'tcp' && address !== undefined && address.port > 0 ? [urlOf(address)] : []
+  return ASKED.includes(name) && address !== undefined && address.port > 0 ? [urlOf(name, address)] : []
 }
 
-function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {
+function urlOf(scheme: string, { host, port }: { readonly host: string; readonly port: number }): string {
   // The service listens on all addresses, so the loopback address can be used.
   const name = host === '0.0.0.0' || host === '::' || host === '' ? '127.0.0.1' : host
-  return `tcp://${name.includes(':') ? `[${name}]` : name}:${port}`
+  return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`
 }

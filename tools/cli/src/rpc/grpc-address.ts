@@ -40,17 +40,16 @@ export async function grpcAddress(
     port: Number(url.port || PORT),
     ...(tls !== undefined && { tls })
   }
-  const once = { ...place, reconnect: false }
   const known = async () => {
     if (proto.length > 0) return loadProto({ files: proto, includeDirs: include, ...AS_JSON })
     // Questions to the service itself, such as for its description, are not in a .proto.
     if (method === '') return NOTHING
     return protoOf(
-      await reflected((methods) => make({ ...once, proto: methods }), serviceOf(method)),
+      await reflected((methods) => make({ ...place, proto: methods }), serviceOf(method)),
       AS_JSON
     )
   }
-  return { transport: make({ ...once, proto: await known() }), waitForConnection: 0 }
+  return { transport: make({ ...place, proto: await known() }), waitForConnection: 0 }
 }
 
 function serviceOf(method: string): string {

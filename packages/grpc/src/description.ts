@@ -1,0 +1,71 @@
+/**
+ * The methods that both ends of this library have beside those of a `.proto`: the questions for the description of a
+ * service. So the command line and the console can ask a service that has no other transport. Data and answer are JSON
+ * in a `google.protobuf.StringValue`.
+ */
+import { DESCRIBE_ROUTE, ProtocolError, text } from '@elysia-microservices/transport/kit'
+import type { GrpcMethod, GrpcMethods, MessageCodec } from './methods.ts'
+
+const SERVICE = 'elysia_microservices.v1.Service/'
+/** The tag of the field `value` of a `StringValue`. */
+const VALUE = 0x0a
+
+const JSON_TEXT: MessageCodec = {
+  encode(value) {
+    const bytes = Buffer.from(JSON.stringify(value) ?? '')
+    return bytes.length === 0 ? bytes : Buffer.concat([Uint8Array.of(VALUE, ...varint(bytes.length)), bytes])
+  },
+  decode(bytes) {
+    if (bytes.length === 0) return undefined
+    let start = 1
+    while ((bytes[start] as number) > 0x7f) start++
+    if (bytes[0] !== VALUE || ++start > bytes.length)
+      throw new ProtocolError('data: a StringValue was expected')
+    try {
+      return JSON.parse(text.read(bytes, start, bytes.length))
+    } catch (error) {
+      throw new ProtocolError('data: a StringValue with JSON was expected', error)
+    }
+  }
+}
+
+/** The methods of a server: those of its `.proto`, and the questions for its description. */
+export function withDescription(methods: GrpcMethods): GrpcMethods {
+  return {
+    ...(methods.services && { services: methods.services }),
+    ...(methods.descriptors && { descriptors: () => methods.descriptors?.() ?? new Uint8Array() }),
+    method(path) {
+      const found = methods.method(path)
+      if (found !== undefined || !path.startsWith(SERVICE)) return found
+      return questionOf(path.slice(SERVICE.length))
+    }
+  }
+}
+
+/** The methods of a client, by the patterns of handlers too, and the questions for a description. */
+export function byPatterns(methods: GrpcMethods): GrpcMethods {
+  const known = new Map(
+    (methods.services ?? []).flatMap(({ methods: own = [] }) => own.map((one) => [one.pattern, one] as const))
+  )
+  return { method: (route) => methods.method(route) ?? known.get(route) ?? questionOf(route) }
+}
+
+function questionOf(route: string): GrpcMethod | undefined {
+  if (route !== DESCRIBE_ROUTE && !route.startsWith(`${DESCRIBE_ROUTE}.`)) return undefined
+  return {
+    path: SERVICE + route,
+    pattern: route,
+    kind: 'message',
+    clientStreams: false,
+    serverStreams: false,
+    input: JSON_TEXT,
+    output: JSON_TEXT
+  }
+}
+
+function varint(value: number): number[] {
+  const bytes: number[] = []
+  let left = value
+  for (; left > 0x7f; left >>>= 7) bytes.push((left & 0x7f) | 0x80)
+  return [...bytes, left]
+}
