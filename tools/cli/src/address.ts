@@ -9,7 +9,7 @@ import { type Certificates, tlsFiles, tlsOf } from './certificates.ts'
 /** The command-line options that say how to connect. */
 export interface AddressOptions extends Certificates {
   readonly protocol: string
-  /** Whether a lost connection is made again: a failed command reports it, and must not wait. Default: false. */
+  /** Whether a lost connection is restored: a failed command reports the loss, and must not wait. Default: false. */
   readonly reconnect?: boolean
   /** Over gRPC: files; none: the server is asked. */
   readonly proto?: readonly string[]
