@@ -126,6 +126,70 @@ describe('calls of this library', () => {
     assert.deepEqual(events, ['happened'])
   })
 
+  it('carry headers of answers, with bytes, before the first value and before the end', async () => {
+    const bytes = Uint8Array.of(0, 255)
+    using pair = new Pair({
+      Unary({ set, metadata, headers }) {
+        const { 'x-id-bin': given } = metadata as Record<string, Uint8Array>
+        set.headers['x-got'] = `${given} ${headers['x-id-bin']}`
+        set.headers['trace-bin'] = bytes
+        set.trailers['cost'] = '7'
+        return 'one'
+      },
+      async *Down({ set, data }) {
+        set.headers['x-cache'] = 'hit'
+        if (data === 'fail') throw new RpcError({ code: 'NOT_FOUND', message: 'none' })
+        yield 'a'
+        set.trailers['cost'] = '8'
+        yield 'b'
+      }
+    })
+    const heard: unknown[] = []
+    const taken = () => heard.splice(0)
+    const options = {
+      onHeaders: (headers: object) => heard.push({ headers: { ...headers } }),
+      onTrailers: (trailers: object) => heard.push({ trailers: { ...trailers } })
+    }
+    const asking = { ...options, headers: { 'x-id-bin': bytes } }
+    heard.push(await soon(pair.caller.request('test.Kinds/Unary', 'x', asking)))
+    const head = { headers: { 'x-got': '0,255 AP8=', 'trace-bin': bytes } }
+    assert.deepEqual(taken(), [head, { trailers: { cost: '7' } }, 'one'])
+    const stream = (data: string) =>
+      new StreamValues((receiver) => pair.caller.stream('test.Kinds/Down', data, receiver, options))
+    for await (const value of stream('x')) heard.push(value)
+    // The reader takes its values in later turns.
+    assert.deepEqual(taken(), [{ headers: { 'x-cache': 'hit' } }, { trailers: { cost: '8' } }, 'a', 'b'])
+    await assert.rejects(soon(collected(stream('fail'))), { code: 'NOT_FOUND' })
+    assert.deepEqual(taken(), [{ headers: { 'x-cache': 'hit' } }])
+    // Nobody asks, and nothing else changes.
+    assert.equal(
+      await soon(pair.caller.request('test.Kinds/Unary', 'x', { headers: { 'x-id-bin': 'AP8' } })),
+      'one'
+    )
+  })
+
+  it('fail when headers cannot be sent or read', async () => {
+    using pair = new Pair({
+      Unary({ set, data }) {
+        if (data === 'misset') set.headers['x-word'] = 'ü'
+        else set.headers['x-word'] = 'u'
+        return 'one'
+      }
+    })
+    const { caller } = pair
+    await assert.rejects(soon(caller.request('test.Kinds/Unary', 'misset')), { code: 'INTERNAL' })
+    assert.match(pair.log.lines.join(), /headers, cannot be sent/)
+    const onHeaders = () => {
+      throw new Error('unreadable')
+    }
+    await assert.rejects(soon(caller.request('test.Kinds/Unary', 'x', { onHeaders })), /unreadable/)
+    for (const headers of [{ 'x-word': 'ü' }, { te: 'x' }, { 'a b': 'x' }, { 'x-bin': 'no base64' }] as const)
+      await assert.rejects(soon(caller.request('test.Kinds/Unary', 'x', { headers })), {
+        name: 'OptionError'
+      })
+    assert.deepEqual([pair.client.inFlight, pair.server.inFlight], [0, 0])
+  })
+
   it('wait until the server has room for their streams', async () => {
     let running = 0
     let most = 0
@@ -174,6 +238,33 @@ describe('calls of this library', () => {
     await assert.rejects(soon(answer), { name: 'TimeoutError' })
     while (!signal.aborted) await new Promise((resolve) => setTimeout(resolve))
     assert.equal(pair.client.inFlight, 0)
+  })
+
+  it('for streams end with their lifetime, of which the service is told', async () => {
+    let left: number | undefined
+    let isOver = false
+    using pair = new Pair({
+      async *Down({ remaining, signal }) {
+        left = remaining
+        yield 'a'
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+        isOver = true
+      }
+    })
+    const values: unknown[] = []
+    const reading = (async () => {
+      const options = { lifetime: 60_000, timeout: 1_000 }
+      const stream = new StreamValues((receiver) =>
+        pair.caller.stream('test.Kinds/Down', 'x', receiver, options)
+      )
+      for await (const value of stream) values.push(value)
+    })()
+    while (values.length === 0) await new Promise((resolve) => setTimeout(resolve))
+    assert.ok(left !== undefined && left > 1_000 && left <= 60_000, `${left}`)
+    pair.clock.pass(60_000)
+    await assert.rejects(soon(reading), { name: 'TimeoutError', timeout: 60_000 })
+    while (!isOver) await new Promise((resolve) => setTimeout(resolve))
+    assert.deepEqual([pair.client.inFlight, pair.server.inFlight], [0, 0])
   })
 
   it('are cancelled when their reader leaves, and a generator is not asked ahead of its reader', async () => {

@@ -34,7 +34,8 @@ const TRAITS: Traits = {
   hearsNobody: true,
   shares: 'caller',
   headers: true,
-  channels: true
+  channels: true,
+  answerHeaders: true
 }
 
 /**

@@ -3,7 +3,7 @@
  * A service sends them only to callers who ask for them.
  */
 import { OptionError, ProtocolError } from './errors/index.ts'
-import { RESERVED_PREFIX, refuseReserved } from './headers.ts'
+import { ENDS_BINARY, RESERVED_PREFIX, refuseReserved, toBase64 } from './headers.ts'
 
 /** Headers that came beside an answer: texts, and bytes under names that end in `-bin`. */
 export interface AnswerHeaders {
@@ -19,8 +19,6 @@ export interface SettableHeaders {
 
 /** The header of a call that asks for the headers of its answer. */
 export const ASKS_FOR_HEADERS = `${RESERVED_PREFIX}answer-headers`
-
-const ENDS_BINARY = '-bin'
 
 /** One of the two places for headers. */
 interface Place {
@@ -104,21 +102,6 @@ function taken(place: Place): Readonly<Record<string, string>> | undefined {
   return Object.fromEntries(
     entries.map(([name, value]) => [name, typeof value === 'string' ? value : toBase64(value)])
   )
-}
-
-/**
- * A received header as text: bytes under a name that ends in `-bin` in Base64, several joined with commas; `undefined`: it
- * is neither.
- */
-export function headerText(name: string, value: unknown): string | undefined {
-  if (typeof value === 'string') return value
-  if (!name.endsWith(ENDS_BINARY)) return undefined
-  const all: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return all.every((one) => one instanceof Uint8Array) ? all.map(toBase64).join(',') : undefined
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }
 
 /**

@@ -3,7 +3,7 @@
  * transport.
  */
 import type { AnswerHeaders } from './answer-headers.ts'
-import type { MessageHeaders } from './headers.ts'
+import type { CallHeaders } from './headers.ts'
 import type { Pattern } from './pattern.ts'
 
 /** Options of a single call. */
@@ -30,8 +30,11 @@ export interface CallOptions {
   readonly waitForConnection?: number | undefined
   /** Cancels the call when the signal aborts. */
   readonly signal?: AbortSignal | null | undefined
-  /** Text that is sent with the call; a handler finds it in its `headers`. */
-  readonly headers?: MessageHeaders | undefined
+  /**
+   * Text that is sent with the call; a handler finds it in its `headers`. Under a name that ends in `-bin` it may be bytes,
+   * which are Base64 there; over gRPC and Connect they are bytes in the `metadata` of the message.
+   */
+  readonly headers?: CallHeaders | undefined
   /**
    * Gets the headers that the handler has set beside its answer (`set.headers`), before the first value or the error. It
    * is not called if there are none; it is called again if the call is retried. If it throws, the call fails with its

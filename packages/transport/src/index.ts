@@ -55,7 +55,7 @@ export {
   type ValidationIssue,
   WorkerError
 } from './errors/index.ts'
-export type { MessageHeaders } from './headers.ts'
+export type { CallHeaders, MessageHeaders } from './headers.ts'
 export { consoleLogger, type Logger } from './logger.ts'
 export { type MemoryOptions, type MemoryTransport, memory } from './memory/memory.ts'
 export type { Delivery, Peer } from './message.ts'

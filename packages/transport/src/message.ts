@@ -2,12 +2,12 @@
  * Messages as a transport passes them to a dispatcher: each is one request or event. This file depends neither on bytes
  * nor on handlers.
  */
-import { type AnswerSet, ASKS_FOR_HEADERS, headerText, SentSet } from './answer-headers.ts'
+import { type AnswerSet, ASKS_FOR_HEADERS, SentSet } from './answer-headers.ts'
 import type { Caller } from './call.ts'
 import type { Source } from './caller-name.ts'
 import { OptionError } from './errors/index.ts'
 import { guardListeners } from './guarded-signal.ts'
-import { type MessageHeaders, RESERVED_PREFIX } from './headers.ts'
+import { headerText, type MessageHeaders, RESERVED_PREFIX } from './headers.ts'
 import type { Logger } from './logger.ts'
 import type { PeerCertificate } from './peer-certificate.ts'
 

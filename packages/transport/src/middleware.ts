@@ -8,7 +8,7 @@ import type { ConnectionListener } from './connection-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { DurableCaller, Published, PublishOptions } from './durable/published.ts'
 import { describe, OptionError } from './errors/index.ts'
-import type { MessageHeaders } from './headers.ts'
+import { type MessageHeaders, textHeaders } from './headers.ts'
 import type { IncomingMessage } from './message.ts'
 import type { Pattern } from './pattern.ts'
 import { consume, FEED, type Feed, type StreamSource } from './stream.ts'
@@ -255,7 +255,7 @@ class OutgoingMessage implements SentMessage {
   }
 
   get headers(): MessageHeaders {
-    return this.options?.headers ?? {}
+    return textHeaders(this.options?.headers ?? {})
   }
 
   get timeout(): number | undefined {

@@ -236,9 +236,8 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
       'grpc-accept-encoding',
       'gzip'
     ]
-    // The deadline of gRPC is that of the whole call; the timeout of a stream ends with its first value.
-    if (call.kind !== 'stream' && call.timeout > 0)
-      fields.push('grpc-timeout', writeTimeout(Math.max(1, Math.ceil(call.deadline - this.#timer.now()))))
+    const time = this.#timeOf(call)
+    if (time !== undefined) fields.push('grpc-timeout', writeTimeout(time))
     let userAgent = USER_AGENT
     for (const [name, value] of headerList('options.headers', call.headers ?? {}))
       if (name === 'user-agent') userAgent = value
@@ -246,6 +245,15 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
       else if (!name.startsWith(RESERVED_PREFIX)) fields.push(name, value)
     fields.push('user-agent', userAgent)
     return fields
+  }
+
+  /**
+   * Milliseconds that the server has; `undefined`: no limit. The deadline of gRPC is that of the whole call: of a stream its
+   * `lifetime`, as its timeout ends with the first value.
+   */
+  #timeOf(call: PendingCall): number | undefined {
+    if (call.kind === 'stream') return call.lifetimeLeft(this.#timer)
+    return call.timeout > 0 ? Math.max(1, Math.ceil(call.deadline - this.#timer.now())) : undefined
   }
 
   /** A call whose data is a stream: its values are sent as far as the server has room. */

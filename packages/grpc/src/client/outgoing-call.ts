@@ -1,5 +1,12 @@
 /** One call at the client, on its stream: the answer as it comes, message by message. */
-import { errorOfStatus, GrpcStatus, MessageReader, readStatus } from '@elysia-microservices/protobuf/rpc'
+import {
+  addMetadata,
+  errorOfStatus,
+  GrpcStatus,
+  MessageReader,
+  type Metadata,
+  readStatus
+} from '@elysia-microservices/protobuf/rpc'
 import {
   copyBytes,
   type PendingCall,
@@ -91,7 +98,9 @@ export class OutgoingCall implements StreamListener {
       return this.#owner.giveUp(this.#call, errorOfStatus(code, said))
     }
     this.#isPacked = fieldIn(fields, 'grpc-encoding') === 'gzip'
+    // A head that is the whole answer has trailers only.
     if (isLast) this.#finish(fields)
+    else this.#heard('headers', fields)
   }
 
   data(buffer: Uint8Array, start: number, end: number, isLast: boolean): void {
@@ -188,6 +197,7 @@ export class OutgoingCall implements StreamListener {
   #settle(trailers: readonly Field[]): void {
     const status = fieldIn(trailers, 'grpc-status')
     if (status === undefined) return this.#wrong('The answer ends without a status')
+    if (!this.#heard('trailers', trailers)) return
     const call = this.#call
     const code = readStatus(status)
     if (code !== GrpcStatus.OK) {
@@ -205,10 +215,31 @@ export class OutgoingCall implements StreamListener {
     this.#owner.complete(call)
   }
 
+  /** Passes metadata to a caller who wants it. Returns false if the call has ended by that. */
+  #heard(place: 'headers' | 'trailers', fields: readonly Field[]): boolean {
+    const call = this.#call
+    if (!call.asksForHeaders) return true
+    const metadata: Metadata = {}
+    for (const { name, value } of fields) addMetadata(metadata, name, value)
+    const entries = Object.entries(metadata)
+    if (entries.length === 0) return true
+    try {
+      // Of several values of bytes under one name, only other libraries send more than the first.
+      call.heard({ [place]: Object.fromEntries(entries.map(([name, value]) => [name, firstOf(value)])) })
+    } catch (error) {
+      this.#owner.giveUp(call, error as Error)
+    }
+    return !this.#isOver
+  }
+
   /** The server has broken the rules of gRPC. */
   #wrong(reason: string): void {
     this.#owner.giveUp(this.#call, new ProtocolError(reason))
   }
+}
+
+function firstOf(value: Metadata[string]): string | Uint8Array {
+  return typeof value === 'object' && !(value instanceof Uint8Array) ? (value[0] as Uint8Array) : value
 }
 
 function fieldIn(fields: readonly Field[], wanted: string): string | undefined {

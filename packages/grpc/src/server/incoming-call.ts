@@ -207,7 +207,11 @@ export class IncomingCall implements StreamListener {
       data,
       metadata,
       timeout,
+      // The deadline of gRPC is that of the whole call.
+      lifetime: timeout,
       arrivedAt: this.#arrivedAt,
+      // HTTP/2 has room for them, whatever the client is.
+      asksForHeaders: true,
       peer
     })
     const answer = new RunningCall({

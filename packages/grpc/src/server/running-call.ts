@@ -1,5 +1,5 @@
 /** The answer to one call: fields, messages and trailers, as far as the caller's windows have room. */
-import { GrpcStatus, prefixed } from '@elysia-microservices/protobuf/rpc'
+import { answerHeaders, GrpcStatus, type HeaderList, prefixed } from '@elysia-microservices/protobuf/rpc'
 import {
   type ByteWriter,
   cleanUpFailed,
@@ -31,6 +31,9 @@ export interface RunningCallInit {
 export class RunningCall extends OutgoingValues {
   readonly #init: RunningCallInit
   #hasBegun = false
+  /** What the handler has set for the head and for the end. */
+  #headers: HeaderList = []
+  #trailers: HeaderList = []
 
   constructor(init: RunningCallInit) {
     super(UNLIMITED, !init.method.serverStreams)
@@ -62,13 +65,16 @@ export class RunningCall extends OutgoingValues {
     const bytes = this.#init.method.output.encode(value)
     // Reading the value may have ended the call.
     if (this.isDone && !isLast) return
+    this.#takeSet(isLast)
     this.#begin()
     this.#init.stream.data(prefixed(bytes), false)
-    if (isLast) this.sendEnd()
+    if (isLast) this.#end(trailersOf(GrpcStatus.OK))
   }
 
   protected encode(value: unknown): Encoded {
-    return this.#init.method.output.encode(value)
+    const bytes = this.#init.method.output.encode(value)
+    this.#takeSet(false)
+    return bytes
   }
 
   protected override writeHeld(encoded: Encoded, out: ByteWriter): void {
@@ -81,15 +87,28 @@ export class RunningCall extends OutgoingValues {
   }
 
   protected sendEnd(): void {
+    try {
+      // A method that answers one message always answers one: the empty one if the handler has no value.
+      if (this.isSingle && !this.#hasBegun) return this.send(undefined, true)
+      this.#takeSet(true)
+    } catch (error) {
+      return this.sendUnencodable(error)
+    }
     this.#end(trailersOf(GrpcStatus.OK))
   }
 
   protected sendError(error: unknown): void {
-    this.#end(trailersOfError(error, this.#init.logger, this.#init.message))
+    const { logger, message } = this.#init
+    try {
+      this.#takeSet(true)
+    } catch (misset) {
+      logger.error(`Headers of the answer to '${message.pattern}' are left out`, misset)
+    }
+    this.#end(trailersOfError(error, logger, message))
   }
 
   protected sendUnencodable(cause: unknown): void {
-    this.sendError(new Error('The result of a handler cannot be encoded', { cause }))
+    this.sendError(new Error('The result of a handler, or its headers, cannot be sent', { cause }))
   }
 
   protected over(isAborted: boolean): void {
@@ -97,16 +116,30 @@ export class RunningCall extends OutgoingValues {
     this.#init.ended()
   }
 
+  /** Takes what the handler has set. @throws {OptionError} something of it cannot be sent */
+  #takeSet(isLast: boolean): void {
+    const json = this.#init.message.takeSet(isLast)
+    if (json === undefined) return
+    const { headers, trailers } = answerHeaders(json)
+    if (headers.length > 0) this.#headers = headers
+    if (isLast) this.#trailers = trailers
+  }
+
   #begin(): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
-    this.#init.stream.fields([':status', '200', 'content-type', this.#init.contentType], false)
+    const fields = [':status', '200', 'content-type', this.#init.contentType]
+    for (const [name, value] of this.#headers) fields.push(name, value)
+    this.#init.stream.fields(fields, false)
   }
 
   /** Without a message before them, the trailers are the whole answer. */
-  #end(trailers: readonly string[]): void {
+  #end(status: readonly string[]): void {
     const { stream, contentType } = this.#init
-    if (this.#hasBegun) stream.fields(trailers, true)
-    else stream.fields([':status', '200', 'content-type', contentType, ...trailers], true)
+    // A head of its own: callers would take everything beside the trailers for trailers, too.
+    if (this.#headers.length > 0) this.#begin()
+    const fields = this.#hasBegun ? [...status] : [':status', '200', 'content-type', contentType, ...status]
+    for (const [name, value] of this.#trailers) fields.push(name, value)
+    stream.fields(fields, true)
   }
 }

@@ -1,6 +1,6 @@
 /** Changes the options of calls before they are made: for `headers`, `with()`, `inherit`, `forward` and `idempotent`. */
 import type { Caller, CallOptions } from '../call.ts'
-import type { DurableCaller } from '../durable/published.ts'
+import type { DurableCaller, PublishOptions } from '../durable/published.ts'
 import { unsendable } from '../errors/index.ts'
 import type { Pattern } from '../pattern.ts'
 import { NO_CALL } from './pending-caller.ts'
@@ -43,5 +43,5 @@ export function adaptedPublish(
   adapt: Adapt | undefined
 ): DurableCaller['publish'] {
   if (adapt === undefined) return publish
-  return async (pattern, data, options) => publish(pattern, data, adapt(options))
+  return async (pattern, data, options) => publish(pattern, data, adapt(options) as PublishOptions)
 }

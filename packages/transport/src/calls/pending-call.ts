@@ -2,10 +2,16 @@
  * Calls from their start to their end, the same for all transports: a request settles with its first value, a stream
  * passes on all values. Demand and channels are used only by transports that have them.
  */
-import { ASKS_FOR_HEADERS, readAnswerHeaders } from '../answer-headers.ts'
+import { type AnswerHeaders, ASKS_FOR_HEADERS, readAnswerHeaders } from '../answer-headers.ts'
 import type { CallOptions, CallReceiver, PassingOptions, StreamCall } from '../call.ts'
 import { CanceledError, ConnectionError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
-import { type MessageHeaders, refuseReserved } from '../headers.ts'
+import {
+  type CallHeaders,
+  ENDS_BINARY,
+  type MessageHeaders,
+  refuseReserved,
+  textHeaders
+} from '../headers.ts'
 import { checkNames, checkTimes, mustBeBoolean, mustBeFunction } from '../options.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
@@ -105,8 +111,8 @@ export abstract class PendingCall implements TableEntry {
 
   /** All text that travels beside the data: no transport reads it from the options, so a further option needs one place. */
   get headers(): MessageHeaders | undefined {
-    const { options } = this
-    return this.asksForHeaders ? { ...options?.headers, [ASKS_FOR_HEADERS]: '1' } : options?.headers
+    const given = textHeaders(this.options?.headers)
+    return this.asksForHeaders ? { ...given, [ASKS_FOR_HEADERS]: '1' } : given
   }
 
   /** Whether the caller wants the headers of the answer. */
@@ -121,8 +127,17 @@ export abstract class PendingCall implements TableEntry {
    * @throws {ProtocolError} they are malformed. Also throws the error of the caller's own function
    */
   hear(json: string | undefined): void {
-    if (json === undefined) return
-    const { headers, trailers } = readAnswerHeaders(json)
+    if (json !== undefined) this.heard(readAnswerHeaders(json))
+  }
+
+  /** Passes headers that are read already to the caller. Throws the error of the caller's own function. */
+  heard({
+    headers,
+    trailers
+  }: {
+    readonly headers?: AnswerHeaders | undefined
+    readonly trailers?: AnswerHeaders | undefined
+  }): void {
     if (headers) this.options?.onHeaders?.(headers)
     if (trailers) this.options?.onTrailers?.(trailers)
   }
@@ -424,13 +439,15 @@ export function checkSignal(signal: AbortSignal | null | undefined): void {
     throw OptionError.expected('options.signal', 'an AbortSignal', signal)
 }
 
-/** @throws {OptionError} a header is not a text, or has a reserved name */
-export function checkHeaders(headers: MessageHeaders): void {
+/** @throws {OptionError} a header is neither a text nor bytes with the name for them, or has a reserved name */
+export function checkHeaders(headers: CallHeaders): void {
   if (typeof headers !== 'object' || headers === null)
     throw OptionError.expected('options.headers', 'an object whose values are strings', headers)
   for (const name in headers) {
     const path = `options.headers[${JSON.stringify(name)}]`
-    if (typeof headers[name] !== 'string') throw OptionError.expected(path, 'a string', headers[name])
+    const value = headers[name]
+    const isBytes = name.endsWith(ENDS_BINARY) && value instanceof Uint8Array
+    if (typeof value !== 'string' && !isBytes) throw OptionError.expected(path, 'a string', value)
     refuseReserved(name, path)
   }
 }

@@ -12,8 +12,10 @@ import { type DurableSettings, groupOf } from './options.ts'
 
 /** Options of `publish`. */
 export interface PublishOptions
-  extends Pick<CallOptions, 'key' | 'headers' | 'signal' | 'timeout' | 'within'>,
+  extends Pick<CallOptions, 'key' | 'signal' | 'timeout' | 'within'>,
     EventTime {
+  /** Text that is stored with the event; a handler finds it in its `headers`. */
+  readonly headers?: MessageHeaders | undefined
   /**
    * Identifies the event: within the engine's window, a second event with the same id is not stored. Default: a
    * generated id, so that an event which is sent again after a lost connection is stored once.
@@ -242,6 +244,10 @@ export function checkPublishOptions(options: PublishOptions | undefined): void {
   if (typeof options !== 'object' || options === null)
     throw OptionError.expected('options', 'an object of options', options)
   checkCallOptions(options, NAMES)
+  // Calls may have bytes, too.
+  for (const [name, value] of Object.entries(options.headers ?? {}))
+    if (typeof value !== 'string')
+      throw OptionError.expected(`options.headers[${JSON.stringify(name)}]`, 'a string', value)
   checkTime(options)
   for (const name of ['id', 'key'] as const) {
     const value = options[name]
