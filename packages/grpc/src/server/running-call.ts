@@ -31,7 +31,7 @@ export interface RunningCallInit {
 export class RunningCall extends OutgoingValues {
   readonly #init: RunningCallInit
   #hasBegun = false
-  /** What the handler has set for the head and for the end. */
+  /** The headers of the handler for the head and for the end. */
   #headers: HeaderList = []
   #trailers: HeaderList = []
 
