@@ -83,6 +83,7 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
     /^engines\/postgres\/src\/(?!drivers|transactions)/,
     'the same statements for the same server, or no server: the drivers of each runtime are tried there'
   ],
+  [/^packages\/protobuf\//, 'bytes and values without a socket; packages/connect carries them on Node'],
   [
     /^packages\/transport\//,
     'it knows no runtime and has no socket; the same calls go through those of Node in conformance and tests/engines'
