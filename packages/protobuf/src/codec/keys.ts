@@ -14,3 +14,9 @@ export function keyOf(type: ScalarType): (key: string) => string {
   const number = toScalar(type, true)
   return (key) => String(number(key))
 }
+
+/** The entries of a map, which may be a Map or an object. */
+export function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw misfit('an object', value)
+  return value instanceof Map ? [...value].map(([name, one]) => [String(name), one]) : Object.entries(value)
+}

@@ -1,18 +1,12 @@
 /** The codec of one message type: bytes and JSON by protobuf-es, plain objects by the writer and the reader. */
-import {
-  type DescMessage,
-  type FileRegistry,
-  fromBinary,
-  fromJson,
-  toBinary,
-  toJson
-} from '@bufbuild/protobuf'
+import { type DescMessage, type FileRegistry, fromBinary, fromJson, toJson } from '@bufbuild/protobuf'
 import { describe, MicroserviceError, OptionError, ProtocolError } from '@elysia-microservices/transport/kit'
 import type { Shapes } from '../options/shapes.ts'
 import type { JsonValue, MessageCodec } from '../proto.ts'
 import { MessageReader } from './from-message.ts'
 import { type Hints, NO_HINTS } from './hints.ts'
 import { Misfit } from './misfit.ts'
+import { ByteMessages, bytesWritten } from './to-bytes.ts'
 import { MessageWriter } from './to-message.ts'
 import { isJson, type Local } from './well-known.ts'
 
@@ -22,6 +16,7 @@ export class Codecs {
   readonly #shapes: Shapes
   readonly #hints: Hints
   readonly #writer: MessageWriter
+  readonly #bytes: ByteMessages
   readonly #reader: MessageReader
   readonly #codecs = new Map<string, MessageCodec>()
 
@@ -30,6 +25,7 @@ export class Codecs {
     this.#shapes = shapes
     this.#hints = hints
     this.#writer = new MessageWriter(shapes, registry, hints)
+    this.#bytes = new ByteMessages(shapes, this.#writer)
     this.#reader = new MessageReader(shapes, registry, hints)
   }
 
@@ -46,21 +42,24 @@ export class Codecs {
     const { typeName } = desc
     const registry = this.#registry
     const write = this.#writer.of(desc)
+    const writeBytes = this.#bytes.of(desc)
     const read = this.#reader.of(desc)
     // Any JSON may be `null`, or nothing. A wrapper stands for a value that may be either.
     const isAny = isJson(desc, this.#shapes)
     const isWrapper = this.#hints.wrappers.has(typeName)
-    const message = (value: unknown) => {
-      if (isAny && value === undefined) return EMPTY_VALUE
-      return write(isAny || isWrapper ? value : (value ?? {}))
-    }
+    const given = (value: unknown) => (isAny || isWrapper ? value : (value ?? {}))
+    const isEmpty = (value: unknown) => isAny && value === undefined
     return {
       typeName,
-      encode: (value) => sending(typeName, () => toBinary(desc, message(value) as never)),
+      encode: (value) =>
+        sending(typeName, () => (isEmpty(value) ? new Uint8Array() : bytesWritten(writeBytes, given(value)))),
       decode: (bytes) =>
         receiving(typeName, () => read(fromBinary(desc, bytes, READING) as unknown as Local)),
       toJson: (value) =>
-        sending(typeName, () => toJson(desc, message(value) as never, { registry }) as JsonValue),
+        sending(typeName, () => {
+          const message = isEmpty(value) ? EMPTY_VALUE : write(given(value))
+          return toJson(desc, message as never, { registry }) as JsonValue
+        }),
       fromJson: (json) =>
         receiving(typeName, () =>
           read(fromJson(desc, json as never, { registry, ignoreUnknownFields: true }) as unknown as Local)

@@ -1,28 +1,20 @@
 /** Makes messages of protobuf-es of plain objects. All that is known of a message type is worked out once. */
 import { create, type DescField, type DescMessage, type FileRegistry, toBinary } from '@bufbuild/protobuf'
-import { FeatureSet_FieldPresence, isWrapperDesc } from '@bufbuild/protobuf/wkt'
+import { isWrapperDesc } from '@bufbuild/protobuf/wkt'
 import type { Shapes } from '../options/shapes.ts'
+import { type FieldSource, readFrom, sourceOf } from './field-source.ts'
 import type { Hints } from './hints.ts'
 import { fromStruct } from './json-values.ts'
-import { keyOf } from './keys.ts'
+import { entriesOf, keyOf } from './keys.ts'
 import { Misfit, misfit, stepTo, within } from './misfit.ts'
-import { fieldName } from './names.ts'
-import { isInherited, setOwn } from './own.ts'
+import { setOwn } from './own.ts'
 import { bytesOf, type ToLocal, toEnum, toScalar } from './scalars.ts'
-import { ANY, isJson, type Local, wellKnownWriter } from './well-known.ts'
+import { ANY, type Local, wellKnownWriter } from './well-known.ts'
 
 type Write = (value: unknown) => Local
 
 /** One field of a message: where its value is, and how it is set. */
-interface FieldWriter {
-  /** The name in the shape of the codec, and a second one that is accepted too. */
-  readonly name: string
-  readonly other: string
-  readonly isRequired: boolean
-  /** Whether plain objects inherit something by one of the names. */
-  readonly isInherited: boolean
-  /** Whether `null` is a value, and not a field that is left out. */
-  readonly takesNull: boolean
+interface FieldWriter extends FieldSource {
   set(message: Record<string, unknown>, value: unknown): void
 }
 
@@ -84,35 +76,36 @@ export class MessageWriter {
     return create(desc, { typeUrl, value: toBinary(type, message as never) } as never) as unknown as Local
   }
 
+  /** Whether values of a message are objects with its fields, and no value has a form of its own. */
+  isObject(desc: DescMessage): boolean {
+    return (
+      wellKnownWriter(desc, this.#shapes) === undefined &&
+      !(desc.typeName === ANY && this.#shapes.wellKnown !== 'messages') &&
+      !this.#hints.wrappers.has(desc.typeName) &&
+      !isWrapperDesc(desc)
+    )
+  }
+
   #field(field: DescField): FieldWriter {
-    const name = fieldName(field, this.#shapes)
-    const other = name === field.name ? field.jsonName : field.name
-    return {
-      name,
-      other,
-      isInherited: isInherited(name) || isInherited(other),
-      isRequired: field.presence === FeatureSet_FieldPresence.LEGACY_REQUIRED,
-      takesNull: field.fieldKind === 'message' && isJson(field.message, this.#shapes),
-      set: this.#setter(field)
-    }
+    return { ...sourceOf(field, this.#shapes), set: this.#setter(field) }
   }
 
   #setter(field: DescField): FieldWriter['set'] {
     const { localName } = field
     if (field.fieldKind === 'list') {
-      const item = this.#value(field)
+      const item = this.value(field)
       return (message, value) => {
         message[localName] = listOf(value, item)
       }
     }
     if (field.fieldKind === 'map') {
-      const item = this.#value(field)
+      const item = this.value(field)
       const key = keyOf(field.mapKey)
       return (message, value) => {
         message[localName] = mapOf(value, key, item)
       }
     }
-    const one = this.#value(field)
+    const one = this.value(field)
     const { oneof } = field
     if (oneof === undefined)
       return (message, value) => {
@@ -127,8 +120,8 @@ export class MessageWriter {
     }
   }
 
-  /** One value of a field, or of an item of its list or map. */
-  #value(field: DescField): ToLocal {
+  /** Makes one value of a field, or of an item of its list or map. */
+  value(field: DescField): ToLocal {
     if (field.enum !== undefined) return toEnum(field.enum, this.#hints.literals.get(field.enum.typeName))
     if (field.scalar !== undefined) return toScalar(field.scalar, this.#shapes.strict)
     const write = this.of(field.message)
@@ -178,7 +171,7 @@ function objectWriter(desc: DescMessage, fields: readonly FieldWriter[]): Write 
     try {
       for (; at < fields.length; at++) {
         const field = fields[at] as FieldWriter
-        const one = read(value, field)
+        const one = readFrom(value, field)
         if (one !== undefined && (one !== null || field.takesNull)) field.set(message, one)
         else if (field.isRequired) throw new Misfit('is required, but missing')
       }
@@ -187,19 +180,6 @@ function objectWriter(desc: DescMessage, fields: readonly FieldWriter[]): Write 
     }
     return message as Local
   }
-}
-
-function read(
-  value: Record<string, unknown>,
-  { name, other, isInherited: mayInherit }: FieldWriter
-): unknown {
-  if (mayInherit) return own(value, name) ?? own(value, other)
-  const one = value[name]
-  return one === undefined && other !== name ? value[other] : one
-}
-
-function own(value: Record<string, unknown>, name: string): unknown {
-  return Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 function listOf(value: unknown, item: ToLocal): unknown[] {
@@ -214,11 +194,8 @@ function listOf(value: unknown, item: ToLocal): unknown[] {
 }
 
 function mapOf(value: unknown, key: (name: string) => string, item: ToLocal): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw misfit('an object', value)
-  const entries =
-    value instanceof Map ? [...value].map(([name, one]) => [String(name), one]) : Object.entries(value)
   const made: Record<string, unknown> = {}
-  for (const [name, one] of entries as [string, unknown][]) {
+  for (const [name, one] of entriesOf(value)) {
     if (one === undefined) continue
     try {
       setOwn(made, key(name), item(one))
