@@ -32,7 +32,7 @@ const run = () => undefined
 const sql = Object.assign(() => Promise.resolve([]), { unsafe: run, begin: run, options: {} }) as never
 
 /** Services of protobuf without methods. */
-const services = { services: [{ name: 'a.B', methods: [] }], descriptors: run } as never
+const proto = { services: [{ name: 'a.B', methods: [] }], descriptors: run } as never
 
 const transport = memory()
 const service = microservice({ transport, name: 'a' })
@@ -74,8 +74,8 @@ const PLACES: Readonly<Record<string, Place>> = {
   'memory()': ends(memory),
   'websocket()': (options) => websocket({ expose: ['x'], ...options }),
   'limits of websocket()': (limits) => websocket({ expose: ['x'], limits }),
-  'connectRpc()': (options) => connectRpc({ services, ...options }),
-  'limits of connectRpc()': (limits) => connectRpc({ services, limits }),
+  'connectRpc()': (options) => connectRpc({ proto, ...options }),
+  'limits of connectRpc()': (limits) => connectRpc({ proto, limits }),
   'nats()': ends(nats),
   'durable of nats()': ends((durable) => nats({ durable })),
   'redis()': ends(redis),

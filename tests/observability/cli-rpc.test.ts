@@ -71,11 +71,7 @@ describe('the command line', () => {
     const transport = grpc({ proto, host: '127.0.0.1', port: 0 })
     const service = newShop(transport)
     await service.listen()
-    const http = await listen(
-      newApp()
-        .use(newShop())
-        .use(connectRpc({ services: proto }))
-    )
+    const http = await listen(newApp().use(newShop()).use(connectRpc({ proto })))
     at.grpc = `grpc://127.0.0.1:${transport.address!.port}`
     at.connect = http.url
     stops.push(

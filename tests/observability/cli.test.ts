@@ -119,11 +119,7 @@ describe('elysia-microservices', () => {
     const rpc = grpc({ proto, host: '127.0.0.1', port: 0 })
     const overGrpc = newShop(undefined, rpc)
     await overGrpc.listen()
-    const app = await listen(
-      newApp()
-        .use(newShop())
-        .use(connectRpc({ services: proto }))
-    )
+    const app = await listen(newApp().use(newShop()).use(connectRpc({ proto })))
     const ended = new Map<string, Ended>()
     for (const example of examples) {
       const port = example.includes('--protocol=nest') ? nest.port : service.address!.port

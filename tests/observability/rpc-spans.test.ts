@@ -105,11 +105,7 @@ describe('spans of calls', () => {
   })
 
   it('over Connect are those of Connect, in the trace of the request', async () => {
-    const http = await listen(
-      newApp()
-        .use(newShop())
-        .use(connectRpc({ services: proto }))
-    )
+    const http = await listen(newApp().use(newShop()).use(connectRpc({ proto })))
     const trace = (at: number) => `0bf7651916cd43dd8448eb211c8031b${at}`
     for (const [at, id] of ['7', 'full', 'busy'].entries())
       await fetch(`${http.url}/${GET}`, {

@@ -27,11 +27,7 @@ if (!isMissing('the client in Go', missing))
 
     before(async () => {
       const proto = await shopProto()
-      app = await listen(
-        newApp()
-          .use(newShop())
-          .use(connectRpc({ services: proto }))
-      )
+      app = await listen(newApp().use(newShop()).use(connectRpc({ proto })))
       const needs = [`${CONNECT} ${CONNECT_VERSION}`, `${PROTOBUF} ${PROTOBUF_VERSION}`]
       const lines = [`module ${MODULE}`, '', 'go 1.23', '', ...needs.map((one) => `require ${one}`)]
       writeFileSync(join(folder, 'go.mod'), `${lines.join('\n')}\n`)

@@ -20,7 +20,7 @@ const CORS = {
 describe('a page of another origin', () => {
   if (!isMissing('the client of Connect in a page', chromiumMissing()))
     it('calls methods with each protocol and format', async () => {
-      const services = await shopProto()
+      const proto = await shopProto()
       const script = bundled(`import '../other-languages/page.ts'`)
       let streamsLeft = 0
       const api = await listen(
@@ -28,13 +28,13 @@ describe('a page of another origin', () => {
           .onRequest(({ set }) => void Object.assign(set.headers, CORS))
           .options('/*', () => new Response(null, { status: 204 }))
           .use(newShop(() => void streamsLeft++))
-          .use(connectRpc({ services }))
+          .use(connectRpc({ proto }))
       )
       const site = await listen(
         newApp()
           .get('/', () => html('<!doctype html><script type="module" src="/page.js"></script>'))
           .get('/page.js', () => new Response(script, { headers: { 'content-type': 'text/javascript' } }))
-          .get('/descriptors', () => new Response(services.descriptors()))
+          .get('/descriptors', () => new Response(proto.descriptors()))
       )
       const browser = await openBrowser()
       try {

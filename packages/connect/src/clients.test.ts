@@ -50,7 +50,7 @@ for (const [name, newTransport] of Object.entries(CLIENTS))
       const app = await listen(
         newApp()
           .use(newShop(seen))
-          .use(connectRpc({ services: [Orders] }))
+          .use(connectRpc({ proto: [Orders] }))
       )
       return { app, client: createClient(Orders, newTransport(app.url)) as unknown as ShopClient }
     }

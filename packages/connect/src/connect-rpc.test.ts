@@ -18,7 +18,7 @@ const started = (options: Partial<Parameters<typeof connectRpc>[0]> = {}) =>
   listen(
     newApp()
       .use(newShop(seen))
-      .use(connectRpc({ services: Orders, ...options }))
+      .use(connectRpc({ proto: Orders, ...options }))
   )
 
 /** Resolves when something that handlers tell has come true. */
@@ -155,7 +155,7 @@ describe('a call with JSON', () => {
         }
         return undefined
       })
-      .group('/api', (group) => group.use(connectRpc({ services: Orders })))
+      .group('/api', (group) => group.use(connectRpc({ proto: Orders })))
       .use(newShop(seen))
     await using app = await listen(guarded)
     assert.deepEqual((await postJson(`${app.url}/api`, 'Echo', { id: 'a' })).body, { id: 'a' })
@@ -440,14 +440,14 @@ describe('limits', () => {
 
 describe('connectRpc()', () => {
   for (const [options, path] of [
-    [{}, 'options.services'],
-    [{ services: [] }, 'options.services'],
-    [{ services: [Orders, Orders] }, 'options.services'],
-    [{ services: Orders, timeout: 0 }, 'options.timeout'],
-    [{ services: Orders, errors: { GONE: 'gone' } }, 'options.errors.GONE'],
-    [{ services: Orders, limits: { messageSize: 0 } }, 'options.limits.messageSize'],
-    [{ services: Orders, limits: { mesageSize: 1 } }, 'options.limits.mesageSize'],
-    [{ services: Orders, path: '/rpc' }, 'options.path']
+    [{}, 'options.proto'],
+    [{ proto: [] }, 'options.proto'],
+    [{ proto: [Orders, Orders] }, 'options.proto'],
+    [{ proto: Orders, timeout: 0 }, 'options.timeout'],
+    [{ proto: Orders, errors: { GONE: 'gone' } }, 'options.errors.GONE'],
+    [{ proto: Orders, limits: { messageSize: 0 } }, 'options.limits.messageSize'],
+    [{ proto: Orders, limits: { mesageSize: 1 } }, 'options.limits.mesageSize'],
+    [{ proto: Orders, path: '/rpc' }, 'options.path']
   ] as const)
     it(`refuses ${Object.keys(options).join(', ')}: ${path}`, () =>
       void assert.throws(() => connectRpc(options as never), { name: 'OptionError', path }))

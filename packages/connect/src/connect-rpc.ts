@@ -24,7 +24,7 @@ const UNREAD = Object.freeze({})
 /**
  * Makes an Elysia plugin by which programs in other languages call the services of its app, on the app's own port: as
  * clients of Connect or gRPC-Web that are generated from a `.proto`, or with curl and JSON. Only the methods of
- * `services` can be called.
+ * `proto` can be called.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
@@ -36,8 +36,8 @@ const UNREAD = Object.freeze({})
  * const orders = microservice().message('shop.v1.Orders/GetTotal', ({ data }: Message<{ id: string }>) => ({
  *   total: data.id.length
  * }))
- * const services = await loadProto({ files: 'shop.proto' })
- * new Elysia().use(orders).use(connectRpc({ services })).listen(3000)
+ * const proto = await loadProto({ files: 'shop.proto' })
+ * new Elysia().use(orders).use(connectRpc({ proto })).listen(3000)
  * ```
  */
 export function connectRpc(options: ConnectRpcOptions): Elysia {

@@ -39,8 +39,8 @@ async function started(left: () => void = () => {}) {
   await shop.listen()
   const client = () => connect({ transport, logger })
   // The client's codec is JSON, which has no bigint and no bytes.
-  const services = protoOf(Orders, { int64: 'string', bytes: 'base64' })
-  const app = await listen(newApp().use(connectRpc({ services, client })))
+  const proto = protoOf(Orders, { int64: 'string', bytes: 'base64' })
+  const app = await listen(newApp().use(connectRpc({ proto, client })))
   return {
     url: app.url,
     shop,

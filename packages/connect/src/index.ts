@@ -7,6 +7,5 @@ export type {
   ConnectRpcContext,
   ConnectRpcLimits,
   ConnectRpcMethod,
-  ConnectRpcOptions,
-  ConnectRpcServices
+  ConnectRpcOptions
 } from './options.ts'

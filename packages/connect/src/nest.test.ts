@@ -33,7 +33,7 @@ describe('a controller of Nest', () => {
     await using app = await listen(
       newApp()
         .use(shop)
-        .use(connectRpc({ services: Orders }))
+        .use(connectRpc({ proto: Orders }))
     )
     assert.deepEqual((await postJson(app.url, 'Echo', { id: 'a' })).body, { id: 'a by Nest' })
     assert.deepEqual((await postJson(app.url, 'GetOrder', { id: 'b' })).body, {

@@ -1,7 +1,7 @@
 /** The options of `connectRpc()`, and tables with their defaults and checks. A test compares docs/other-languages.md with these tables. */
 
-import { type Proto, type ProtoService, protoOf } from '@elysia-microservices/protobuf'
-import { isRpcCode, type RpcCode } from '@elysia-microservices/protobuf/rpc'
+import type { ProtoService, ProtoSource, RpcCode } from '@elysia-microservices/protobuf'
+import { isRpcCode, servicesOf } from '@elysia-microservices/protobuf/rpc'
 import {
   type FromTable,
   mustBeAtLeast,
@@ -14,11 +14,6 @@ import {
   unlessFalse
 } from '@elysia-microservices/transport/kit'
 import type { UntypedClient } from 'elysia-microservices/client'
-
-type Generated = Exclude<Parameters<typeof protoOf>[0], Uint8Array>
-
-/** Services of protobuf: the result of `loadProto()` or `protoOf()`, or services as protobuf-es generates them. */
-export type ConnectRpcServices = Proto | Generated
 
 /** A method for which a pattern is chosen. */
 export interface ConnectRpcMethod {
@@ -42,8 +37,8 @@ export interface ConnectRpcLimits {
 
 /** Options of `connectRpc()`. */
 export interface ConnectRpcOptions {
-  /** The services whose methods can be called. */
-  readonly services: ConnectRpcServices | readonly ConnectRpcServices[]
+  /** The services whose methods can be called: from `loadProto()`, `protoOf()` or protobuf-es; one or a list. */
+  readonly proto: ProtoSource | readonly ProtoSource[]
   /**
    * Calls the services behind this client, and not those of the app. With a function the app makes the client, and
    * closes it when it stops. Default: the services of the app answer.
@@ -90,7 +85,7 @@ export const CONNECT_LIMITS = {
 
 /** The other options, with their defaults and checks. */
 export const CONNECT_OPTIONS = {
-  services: { isNeeded: true, check: checkServices },
+  proto: { isNeeded: true, check: checkProto },
   client: { check: checkClient },
   pattern: { check: mustBeFunction },
   headers: { check: mustBeFunction },
@@ -102,7 +97,7 @@ export const CONNECT_OPTIONS = {
 
 /** The checked options. */
 export interface CheckedOptions
-  extends Omit<FromTable<ConnectRpcOptions, typeof CONNECT_OPTIONS>, 'services' | 'limits'> {
+  extends Omit<FromTable<ConnectRpcOptions, typeof CONNECT_OPTIONS>, 'proto' | 'limits'> {
   readonly services: readonly ProtoService[]
   readonly limits: { readonly [Name in keyof ConnectRpcLimits]-?: number }
 }
@@ -112,39 +107,12 @@ export function connectOptions(given: ConnectRpcOptions): CheckedOptions {
   const all = readTable('options', given, CONNECT_OPTIONS)
   return {
     ...all,
-    services: servicesOf(all.services),
+    services: servicesOf(all.proto, 'options.proto').services,
     limits: readTable('options.limits', all.limits, CONNECT_LIMITS)
   } as CheckedOptions
 }
 
-/** @throws {OptionError} there is no service, a service is given twice, or descriptors cannot be read */
-function servicesOf(given: ConnectRpcOptions['services']): readonly ProtoService[] {
-  const services = ([given].flat(2) as unknown as readonly One[]).flatMap(servicesIn)
-  if (services.length === 0)
-    throw new OptionError('options.services', 'options.services has no service: give at least one')
-  const names = services.map(({ name }) => name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined)
-    throw new OptionError('options.services', `options.services has the service ${twice} twice`)
-  return services
-}
-
-/** A `Proto`, or one thing that protobuf-es has generated. */
-type One = Proto | Exclude<Generated, readonly unknown[]>
-
-function servicesIn(one: One): readonly ProtoService[] {
-  if (isProto(one)) return one.services
-  const { services } = protoOf(one)
-  // A generated service comes with its file, which may have further services that must not be open.
-  return one.kind === 'service' ? services.filter(({ name }) => name === one.typeName) : services
-}
-
-function isProto(value: unknown): value is Proto {
-  const { services, descriptors } = Object(value) as Partial<Proto>
-  return Array.isArray(services) && typeof descriptors === 'function'
-}
-
-function checkServices(path: string, value: unknown): void {
+function checkProto(path: string, value: unknown): void {
   if (typeof value === 'object' && value !== null) return
   throw OptionError.expected(path, 'services of protobuf, as from loadProto() or protobuf-es', value)
 }

@@ -16,7 +16,7 @@ describe('an app that stops', () => {
     const app = await listen(
       newApp()
         .use(shop)
-        .use(connectRpc({ services: Orders }))
+        .use(connectRpc({ proto: Orders }))
     )
     const stream = postStream(app.url, 'Watch', envelopes({ id: 'waits', number: 1 }))
     await begun.happened
@@ -32,7 +32,7 @@ describe('an app that stops', () => {
     await using app = await listen(
       newApp()
         .use(shop)
-        .use(connectRpc({ services: Orders }))
+        .use(connectRpc({ proto: Orders }))
     )
     assert.equal((await postJson(app.url, 'Echo', {})).status, 200)
     await shop.stop()

@@ -35,6 +35,9 @@ export interface GeneratedService {
   readonly file: GeneratedFile
 }
 
+/** A source of services for `connectRpc()` and `grpc()`: what `loadProto()` returns, or protobuf-es has generated. */
+export type ProtoSource = Proto | GeneratedService | GeneratedFile
+
 /**
  * Reads `.proto` files with all that they import, or files with descriptors.
  * @throws {OptionError} an option is wrong; a file is missing or wrong, and the message has its path and line

@@ -26,5 +26,6 @@ export {
 } from './rpc/message-reader.ts'
 export { addMetadata, type HeaderList, headerList, type Metadata } from './rpc/metadata.ts'
 export { errorOfStatus } from './rpc/received-failure.ts'
+export { type GivenServices, servicesOf } from './rpc/services.ts'
 export { readTimeout, writeTimeout } from './rpc/timeout.ts'
 export { statusTrailers, type TrailerRoom } from './rpc/trailers.ts'
