@@ -129,6 +129,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['http2', 'methods.ts'],
     ['description.ts'],
     ['wire', 'options'],
+    ['own'],
     ['server', 'client'],
     ['grpc.ts'],
     ['index.ts', 'kit.ts', 'testing.ts']

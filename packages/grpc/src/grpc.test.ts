@@ -151,9 +151,14 @@ describe('a service and a client over gRPC', () => {
       timeout: 10_000,
       dispatcher: undefined
     })
-    await assert.rejects(soon(other.request('test.Kinds/Unary', 'x')), { name: 'ConnectionError' })
+    await assert.rejects(soon(other.request('test.Kinds/Unary', 'x')), {
+      name: 'RejectedError',
+      mayHaveRun: false,
+      message:
+        'The server has not begun the call: The server has as many connections as limits.connections allows (1)'
+    })
     await other.close()
-    assert.ok(pair.transport.stats().refused >= 1)
+    assert.ok(pair.transport.stats().refused.connections >= 1)
     await pair.client.close()
     while (pair.transport.stats().connections.current > 0)
       await new Promise((resolve) => setTimeout(resolve, 1))
@@ -189,7 +194,7 @@ describe('a service and a client over gRPC', () => {
   it('refuse options that they do not have', () => {
     assert.throws(() => grpc({ proto: METHODS, prot: 1 } as never), { name: 'OptionError' })
     const context = { name: undefined, version: undefined, logger: new Log().logger }
-    assert.throws(() => grpc({ proto: METHODS, limits: { inFlight: 1 } as never }).server(context), {
+    assert.throws(() => grpc({ proto: METHODS, limits: { inFlights: 1 } as never }).server(context), {
       name: 'OptionError'
     })
     assert.throws(() => grpc({ proto: 'shop.proto' as never }).server(context), { name: 'OptionError' })

@@ -1,4 +1,5 @@
 /** `grpc()` makes the transport over gRPC for services and clients. */
+import type { Source, TlsServerOptions } from '@elysia-microservices/tcp'
 import {
   type Address,
   type ClientContext,
@@ -18,14 +19,22 @@ import {
   grpcClientOptions,
   grpcServerOptions
 } from './options/options.ts'
-import { GrpcServer, type GrpcServerStats } from './server/server.ts'
+import { GrpcServer } from './server/server.ts'
+import type { GrpcServerStats } from './server/server-stats.ts'
 
 /** The transport over gRPC, for one service or for any number of clients. */
 export interface GrpcTransport extends Transport {
   readonly name: 'grpc'
   /** The address at which its service listens, with the real port; `undefined` while it does not listen. */
   readonly address: Address | undefined
-  /** Returns current figures of the service. @throws {OptionError} no service uses this `grpc()` */
+  /**
+   * Changes the certificate for new connections, in a supervisor also for all workers. Open connections keep the old
+   * certificate. If the change fails, the old certificate stays in use.
+   * @param tls the new TLS options; needed unless `options.tls` is a function, which is called again
+   * @throws {OptionError} the server has no TLS, or the new options cannot be used
+   */
+  reloadTls(tls?: Source<TlsServerOptions>): Promise<void>
+  /** Returns current figures of the service, with their limits. @throws {OptionError} no service uses this `grpc()` */
   stats(): GrpcServerStats
 }
 
@@ -61,9 +70,12 @@ class Grpc implements GrpcTransport {
     return this.#server?.address
   }
 
+  reloadTls(tls?: Source<TlsServerOptions>): Promise<void> {
+    return this.#theServer('reloadTls').reloadTls(tls)
+  }
+
   stats(): GrpcServerStats {
-    if (this.#server !== undefined) return this.#server.stats()
-    throw new OptionError('grpc', 'stats() needs a service: give this grpc() to microservice() first')
+    return this.#theServer('stats').stats()
   }
 
   server({ logger }: ServerContext): ServerTransport {
@@ -73,12 +85,17 @@ class Grpc implements GrpcTransport {
         'This grpc() is already used by another service: each service needs its own grpc()'
       )
     const options = grpcServerOptions(this.#options as GrpcServerOptions)
-    this.#server = new GrpcServer(options, withDescription(this.#options.proto), logger)
+    this.#server = new GrpcServer({ ...options, methods: withDescription(options.methods) }, logger)
     return this.#server
   }
 
   client(context: ClientContext): ClientTransport {
     const options = grpcClientOptions(this.#options as GrpcClientOptions)
-    return new GrpcClient(options, byPatterns(this.#options.proto), context)
+    return new GrpcClient({ ...options, methods: byPatterns(options.methods) }, context)
+  }
+
+  #theServer(method: string): GrpcServer {
+    if (this.#server !== undefined) return this.#server
+    throw new OptionError('grpc', `${method}() needs a service: give this grpc() to microservice() first`)
   }
 }

@@ -16,6 +16,7 @@ export { clientTls, type Source } from './options/security-options.ts'
 export { type CheckedServerOptions, serverOptions, type TcpServerOptions } from './options/server-options.ts'
 export { Listener } from './server/listener.ts'
 export { TcpServer } from './server/server.ts'
+export { TcpSharing } from './server/sharing.ts'
 export { bunSockets } from './socket/bun.ts'
 export { nativeSockets } from './socket/index.ts'
 export type {

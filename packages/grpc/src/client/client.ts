@@ -2,9 +2,9 @@
 import { reasonOf } from '@elysia-microservices/rsocket'
 import { PoolClient } from '@elysia-microservices/rsocket/pool'
 import { newTimer } from '@elysia-microservices/rsocket/session'
-import { type CheckedClientOptions, systemResolver } from '@elysia-microservices/tcp/kit'
+import { systemResolver } from '@elysia-microservices/tcp/kit'
 import type { ClientContext } from '@elysia-microservices/transport/kit'
-import type { GrpcMethods } from '../methods.ts'
+import type { CheckedGrpcClientOptions } from '../options/options.ts'
 import { GrpcClientConnection } from './grpc-client-connection.ts'
 import { GrpcLink } from './link.ts'
 
@@ -13,9 +13,10 @@ const SCHEME = 'grpc://'
 /** Calls servers over gRPC. */
 export class GrpcClient extends PoolClient {
   /** @throws {OptionError} an endpoint is not `host:port` */
-  constructor(options: CheckedClientOptions, methods: GrpcMethods, context: ClientContext) {
-    const { host, port, resilience, connectTimeout, limits, tls } = options
+  constructor(options: CheckedGrpcClientOptions, context: ClientContext) {
+    const { host, port, resilience, connectTimeout, limits, tls, methods, packsFrom } = options
     const { logger, timeout } = context
+    let { keepalive } = options
     super(
       {
         name: 'grpc',
@@ -34,6 +35,11 @@ export class GrpcClient extends PoolClient {
             limits: { receiveBuffer: limits.receiveBuffer, sendBuffer: limits.sendBuffer },
             maxMessageSize: limits.messageSize,
             maxHeldSize: limits.sendBuffer,
+            packsFrom,
+            keepalive,
+            pingsTooOften() {
+              keepalive = { ...keepalive, interval: 2 * keepalive.interval }
+            },
             timeout,
             authority: parts.where.startsWith(SCHEME) ? parts.where.slice(SCHEME.length) : 'localhost',
             isSecure: tls !== undefined && tls !== false,

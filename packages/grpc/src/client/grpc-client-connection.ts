@@ -1,5 +1,5 @@
 /** One connection of a client: HTTP/2, and the calls that are made over it. */
-import { headerList, prefixed, writeTimeout } from '@elysia-microservices/protobuf/rpc'
+import { headerList, writeTimeout } from '@elysia-microservices/protobuf/rpc'
 import {
   type ClientProtocol,
   cannotConnect,
@@ -22,9 +22,11 @@ import {
   type TimerOwner
 } from '@elysia-microservices/transport/kit'
 import { Http2Connection } from '../http2/connection.ts'
-import { ErrorCode, nameOfCode } from '../http2/error-code.ts'
+import { ErrorCode, nameOfCode, TOO_MANY_PINGS } from '../http2/error-code.ts'
+import { Keepalive, type KeepaliveTimes, type KeptAlive } from '../http2/keepalive.ts'
 import type { Http2Limits } from '../http2/limits.ts'
 import type { GrpcMethod, GrpcMethods } from '../methods.ts'
+import { framed } from '../wire/message-writer.ts'
 import { type CallOwner, OutgoingCall } from './outgoing-call.ts'
 
 const USER_AGENT = 'elysia-microservices'
@@ -39,6 +41,12 @@ export interface GrpcClientConnectionInit {
   readonly maxMessageSize: number
   /** Most bytes that an Observable may be ahead of the other side. */
   readonly maxHeldSize: number
+  /** Bytes from which on a message is compressed. Default: none is. */
+  readonly packsFrom?: number | undefined
+  /** When the server is asked for a sign of life, while calls are in flight. Default: never. */
+  readonly keepalive?: KeepaliveTimes | undefined
+  /** The server says that it was asked too often. */
+  pingsTooOften?(): void
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
   /** The name of the server: `host:port`. */
@@ -60,18 +68,24 @@ export interface GrpcClientConnectionInit {
 }
 
 /** One connection of a client. Calls may be made before the connection is open. */
-export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwner, TimerOwner {
+export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwner, TimerOwner, KeptAlive {
   readonly calls: OpenCalls
   readonly maxMessageSize: number
   readonly #init: GrpcClientConnectionInit
   readonly #timer: Timer
   readonly #http2: Http2Connection
+  readonly #keepalive: Keepalive | undefined
+  readonly #packsFrom: number
   #output: Output | undefined
+  /** Why this side has ended the connection. */
+  #lost: Error | undefined
   #isLeaving = false
 
   constructor(init: GrpcClientConnectionInit) {
-    const { timeout, recover, endpoint, limits } = init
+    const { timeout, recover, endpoint, limits, keepalive, packsFrom = Number.POSITIVE_INFINITY } = init
     this.#init = init
+    this.#packsFrom = packsFrom
+    if (keepalive !== undefined) this.#keepalive = new Keepalive(keepalive, this)
     this.maxMessageSize = init.maxMessageSize
     this.#timer = init.newTimer(this)
     this.calls = new OpenCalls({
@@ -110,7 +124,7 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
   /** Why the server has ended the connection, if it has said so. */
   get reason(): Error | undefined {
     const { goAway } = this.#http2
-    if (goAway === undefined || goAway.errorCode === ErrorCode.NO_ERROR) return undefined
+    if (goAway === undefined || goAway.errorCode === ErrorCode.NO_ERROR) return this.#lost
     return new Error(`the server ended it (${nameOfCode(goAway.errorCode)}): ${goAway.reason}`)
   }
 
@@ -155,6 +169,31 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
 
   wake(now: number): void {
     this.calls.wake(now)
+    this.#lookAt(this.#keepalive?.look(now))
+  }
+
+  #lookAt(time: number | undefined): void {
+    if (time !== undefined && time < Number.POSITIVE_INFINITY) this.#timer.wakeAt(time)
+  }
+
+  // ── keepalive ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Without calls nobody waits for the server. */
+  get isWanted(): boolean {
+    return this.calls.inFlight > 0
+  }
+
+  get heardAt(): number {
+    return this.#http2.heardAt
+  }
+
+  ping(): void {
+    this.#http2.ping(() => {})
+  }
+
+  dead(reason: Error): void {
+    this.#lost = reason
+    this.#output?.destroy(reason)
   }
 
   // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,8 +205,8 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
     const { data } = call
     if (typeof data === 'object' && data !== null && isStream(data))
       return this.#sendStream(call, method, data)
-    const bytes = method.input.encode(data)
-    this.#open(call, method).data(prefixed(bytes), true)
+    const message = framed(method.input.encode(data), this.#packsFrom)
+    this.#open(call, method).data(message, true)
   }
 
   cancel(call: PendingCall): void {
@@ -214,12 +253,14 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
     this.calls.add(call)
     call.attachment = outgoing
     call.mayHaveRun = true
+    this.#lookAt(this.#keepalive?.next())
     outgoing.stream = this.#http2.request(fields, false, outgoing)
     return outgoing.stream
   }
 
   #fieldsOf(call: PendingCall, method: GrpcMethod): string[] {
     const { authority, isSecure } = this.#init
+    const isPacked = this.#packsFrom < Number.POSITIVE_INFINITY
     const fields = [
       ':method',
       'POST',
@@ -236,6 +277,7 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
       'grpc-accept-encoding',
       'gzip'
     ]
+    if (isPacked) fields.push('grpc-encoding', 'gzip')
     const time = this.#timeOf(call)
     if (time !== undefined) fields.push('grpc-timeout', writeTimeout(time))
     let userAgent = USER_AGENT
@@ -260,7 +302,7 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
   #sendStream(call: PendingCall, method: GrpcMethod, source: object): void {
     const { maxHeldSize, logger } = this.#init
     const stream = this.#open(call, method)
-    const send = (value: unknown) => stream.data(prefixed(method.input.encode(value)), false)
+    const send = (value: unknown) => stream.data(framed(method.input.encode(value), this.#packsFrom), false)
     const feed: ChannelFeed = new ChannelFeed({
       maxHeldSize,
       hasRoomFor: () => stream.hasRoom,
@@ -272,7 +314,7 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
       },
       next: send,
       encode: (value) => method.input.encode(value),
-      writeHeld: (encoded, out) => out.bytes(prefixed(encoded as Uint8Array)),
+      writeHeld: (encoded, out) => out.bytes(framed(encoded as Uint8Array, this.#packsFrom)),
       sendHeld: (bytes) => stream.data(bytes, false),
       complete: () => stream.data(NOTHING, true),
       fail: (error) => this.calls.giveUp(call, error),
@@ -292,7 +334,10 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
   #serverLeaves(): void {
     if (this.#isLeaving || this.isEnded) return
     this.#isLeaving = true
-    const { goingAway, handOver } = this.#init
+    const { goingAway, handOver, pingsTooOften } = this.#init
+    const { goAway } = this.#http2
+    if (goAway?.errorCode === ErrorCode.ENHANCE_YOUR_CALM && goAway.reason === TOO_MANY_PINGS)
+      pingsTooOften?.()
     goingAway()
     if (handOver !== undefined) this.calls.handOver(handOver)
   }

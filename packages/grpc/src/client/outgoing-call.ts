@@ -124,8 +124,10 @@ export class OutgoingCall implements StreamListener {
 
   reset({ errorCode, isByPeer, mayHaveRun, reason }: StreamEnd): void {
     if (this.#isOver || this.#owner.isEnded) return
-    if (!mayHaveRun)
-      return this.#owner.fail(this.#call, new RejectedError('The server has not begun the call'))
+    if (!mayHaveRun) {
+      const why = reason === undefined ? '' : `: ${reason.message}`
+      return this.#owner.fail(this.#call, new RejectedError(`The server has not begun the call${why}`))
+    }
     if (!isByPeer)
       return this.#owner.fail(this.#call, reason ?? new ProtocolError('The stream of the call has ended'))
     const code =

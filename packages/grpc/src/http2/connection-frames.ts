@@ -67,6 +67,7 @@ export class ConnectionFrames {
   ping(flags: number, buffer: Uint8Array, start: number): void {
     this.#wire.guard.idleFrame()
     if ((flags & Flag.ACK) === 0) {
+      this.#wire.guard.ping()
       writePing(this.#wire.bytes, true, buffer, start)
       return this.#wire.committed()
     }

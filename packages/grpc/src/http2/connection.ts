@@ -32,12 +32,15 @@ export class Http2Connection implements ProtocolConnection {
   readonly #wire: Wire
   readonly #input: FrameInput
   readonly #frames: ReceivedFrames
+  /** The time at which bytes have last arrived; at first that of the beginning. */
+  heardAt: number
 
   constructor(init: Http2Init) {
     const { role } = init
     const limits = { ...HTTP2_LIMITS, ...init.limits }
     this.#now = () => init.now()
-    this.#wire = new Wire(role, limits, init.now())
+    this.heardAt = init.now()
+    this.#wire = new Wire(role, limits, this.heardAt)
     this.#frames = new ReceivedFrames(this.#wire, init, () => this.#input.discard())
     this.#input = new FrameInput(this.#frames, limits.receiveBuffer, role === 'server')
     this.#greet(limits)
@@ -68,7 +71,8 @@ export class Http2Connection implements ProtocolConnection {
   /** Takes a chunk of received bytes. */
   receive(chunk: Uint8Array): void {
     if (this.isEnded) return
-    this.#wire.guard.now = this.#now()
+    this.heardAt = this.#now()
+    this.#wire.guard.now = this.heardAt
     this.#input.receive(chunk)
   }
 

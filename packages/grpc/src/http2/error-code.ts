@@ -31,10 +31,14 @@ export class ConnectionFault extends ProtocolError {
   override name = 'ConnectionFault'
   /** One of `ErrorCode`. */
   readonly errorCode: number
+  /** Why, in words for the peer. */
+  readonly told: string
 
-  constructor(errorCode: number, message: string) {
+  /** @param told why, in words for the peer. Default: the message */
+  constructor(errorCode: number, message: string, told?: string) {
     super(`${message} (HTTP/2 ${nameOfCode(errorCode)})`)
     this.errorCode = errorCode
+    this.told = told ?? this.message
   }
 }
 
@@ -65,4 +69,13 @@ export function frameSizeFault(message: string): ConnectionFault {
 /** The peer sends more of something than any honest peer needs. */
 export function tooMuch(message: string): ConnectionFault {
   return new ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, message)
+}
+
+/** The words by which clients of gRPC know that they must ping less often. grpc: doc/keepalive.md. */
+export const TOO_MANY_PINGS = 'too_many_pings'
+
+/** The peer asks for signs of life too often. @param least milliseconds between two PINGs */
+export function tooManyPings(least: number): ConnectionFault {
+  const message = `The client sends PING more often than limits.pings (${least} ms) allows, while nothing is sent to it`
+  return new ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, message, TOO_MANY_PINGS)
 }

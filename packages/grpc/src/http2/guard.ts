@@ -3,7 +3,7 @@
  * be reset because of the peer's own errors, floods of frames without content.
  */
 import { Budget } from './budget.ts'
-import { tooMuch } from './error-code.ts'
+import { tooManyPings, tooMuch } from './error-code.ts'
 import type { Http2Limits } from './limits.ts'
 
 /** Milliseconds: a stream that has lived longer was not opened to be cancelled. */
@@ -11,6 +11,8 @@ const AT_ONCE = 100
 const RESETS_PER_SECOND = 100
 const IDLE_FRAMES_PER_SECOND = 1_000
 const FOR_CONTENT = 4
+/** PINGs that may come too early. grpc: doc/keepalive.md, "Server Enforcement". */
+const EARLY_PINGS = 2
 
 /** Watches one peer. Every method throws a `ConnectionFault` when the peer has passed a limit. */
 export class Guard {
@@ -19,6 +21,9 @@ export class Guard {
   readonly #idle: Budget
   /** The time of the present chunk. */
   now: number
+  /** The time of the last PING since content was sent to the peer, and how many have come too early. */
+  #pingAt = Number.NEGATIVE_INFINITY
+  #earlyPings = 0
 
   constructor(limits: Http2Limits, now: number) {
     this.#limits = limits
@@ -27,9 +32,29 @@ export class Guard {
     this.#idle = new Budget(limits.idleFrames, IDLE_FRAMES_PER_SECOND, now)
   }
 
-  /** A frame with content has arrived or was sent. */
+  /** A frame with content has arrived. */
   content(): void {
     this.#idle.earn(FOR_CONTENT)
+  }
+
+  /** A frame with content was sent. */
+  sent(): void {
+    this.#idle.earn(FOR_CONTENT)
+    this.answered()
+  }
+
+  /** Something was sent that the peer has waited for: its PINGs may come. */
+  answered(): void {
+    this.#pingAt = Number.NEGATIVE_INFINITY
+    this.#earlyPings = 0
+  }
+
+  /** The peer asks for a sign of life. */
+  ping(): void {
+    const { pings } = this.#limits
+    if (pings === 0) return
+    if (this.now - this.#pingAt < pings && ++this.#earlyPings > EARLY_PINGS) throw tooManyPings(pings)
+    this.#pingAt = this.now
   }
 
   /** A frame without content has arrived. @param cost how many frames it counts for */

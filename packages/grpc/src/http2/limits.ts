@@ -47,6 +47,12 @@ export interface Http2Limits {
    * content in either direction. With more, the connection ends.
    */
   readonly idleFrames: number
+  /**
+   * Least milliseconds between two PINGs of a client, if no content is sent to it between them. The first two that come
+   * earlier are forgiven; with the next one the connection ends, as in other gRPC libraries. 0: the client may send them at
+   * any time, as far as `idleFrames` allows.
+   */
+  readonly pings: number
 }
 
 /** The defaults. */
@@ -60,5 +66,6 @@ export const HTTP2_LIMITS: Http2Limits = {
   sendBuffer: 134_217_728,
   receiveBuffer: 16_777_216,
   resets: 1_000,
-  idleFrames: 10_000
+  idleFrames: 10_000,
+  pings: 0
 }

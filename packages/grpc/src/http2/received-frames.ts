@@ -1,4 +1,5 @@
 /** Handles the frames of a connection: which rule a frame must keep, and who handles it. RFC 9113, sections 5 and 6. */
+import { shown } from '@elysia-microservices/transport/kit'
 import { ConnectionFrames, type GoAway } from './connection-frames.ts'
 import { Drain } from './drain.ts'
 import { ConnectionFault, protocolFault, StreamFault } from './error-code.ts'
@@ -20,6 +21,8 @@ export interface Listener {
    * @param isLast nothing comes behind the fields
    */
   request?(stream: Http2Stream, fields: readonly Field[], isLast: boolean): void
+  /** Server: a request was refused because of a limit. @param reason why, for the log */
+  refused?(what: 'streams' | 'headers', reason: string): void
   /** A stream has ended, settings have come, or the peer goes away: more streams may be opened, or no more. */
   changed?(): void
 }
@@ -147,10 +150,16 @@ export class ReceivedFrames implements FrameHandler, StreamStarts {
   }
 
   /** Ends the streams that the peer has not handled. */
-  #goingAway({ lastStreamId, errorCode }: GoAway): void {
+  #goingAway({ lastStreamId, errorCode, reason }: GoAway): void {
+    const end = {
+      errorCode,
+      isByPeer: true,
+      mayHaveRun: false,
+      ...(reason !== '' && { reason: new Error(shown(reason)) })
+    }
     for (const stream of this.#wire.streams.all)
       if (!this.#wire.isOfPeer(stream.id) && stream.id > lastStreamId)
-        this.#wire.end(stream, Closed.RESET_BY_PEER, { errorCode, isByPeer: true, mayHaveRun: false })
+        this.#wire.end(stream, Closed.RESET_BY_PEER, end)
     this.#listener.changed?.()
   }
 
@@ -158,6 +167,10 @@ export class ReceivedFrames implements FrameHandler, StreamStarts {
 
   get isBeyond(): boolean {
     return this.#drain.isBeyond
+  }
+
+  refused(what: 'streams' | 'headers', reason: string): void {
+    this.#listener.refused?.(what, reason)
   }
 
   begin(stream: Http2Stream, { list, isLast }: ReceivedFields): void {

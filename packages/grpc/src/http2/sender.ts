@@ -191,7 +191,7 @@ export class Sender {
     this.#window -= end - start
     writeData(this.#owner.bytes, stream.id, bytes, start, end, isLast)
     // Frames that tiny windows have cut are work, and no use.
-    if (end === bytes.length || end - start >= USEFUL) this.#owner.guard.content()
+    if (end === bytes.length || end - start >= USEFUL) this.#owner.guard.sent()
     this.#owner.committed()
     if (isLast) this.#owner.sentAll(stream)
   }

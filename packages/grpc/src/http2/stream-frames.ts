@@ -17,6 +17,8 @@ export interface StreamStarts {
   readonly isBeyond: boolean
   /** A request has arrived. */
   begin(stream: Http2Stream, received: ReceivedFields): void
+  /** A request was refused because of a limit. */
+  refused(what: 'streams' | 'headers', reason: string): void
   /** Whether the peer knows our limits. */
   readonly isAcknowledged: boolean
 }
@@ -80,7 +82,11 @@ export class StreamFrames {
     guard.content()
     if (isCircular) throw circular(id)
     if (streams.ofPeer >= limits.streams) return this.#refuse(id)
-    if (list.isTooLarge) throw tooLarge(id)
+    if (list.isTooLarge) {
+      const { fieldsSize, fields } = limits
+      this.#starts.refused('headers', `a call has more fields than ${fieldsSize} bytes or ${fields} names`)
+      throw tooLarge(id)
+    }
     const wrong = wrongRequest(list.fields)
     if (wrong !== undefined) throw malformed(id, `A request is malformed: ${wrong}`)
     const promised = promisedBy(id, received)
@@ -91,7 +97,11 @@ export class StreamFrames {
   }
 
   #refuse(id: number): void {
-    const { guard, streams } = this.#wire
+    const { guard, streams, limits } = this.#wire
+    this.#starts.refused(
+      'streams',
+      `a client has more calls in flight than limits.streams allows (${limits.streams})`
+    )
     // A client may open any number until it knows the limit.
     if (this.#starts.isAcknowledged) guard.mistaken()
     else guard.idleFrame()

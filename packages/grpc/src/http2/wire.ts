@@ -91,6 +91,7 @@ export class Wire implements StreamOwner, SenderOwner {
     } catch (error) {
       return this.fail(error as Error)
     }
+    this.guard.answered()
     this.committed()
     if (isLast) this.sentAll(stream)
   }
@@ -171,7 +172,7 @@ export class Wire implements StreamOwner, SenderOwner {
   fail(error: Error): void {
     if (this.isEnded) return
     const code = error instanceof ConnectionFault ? error.errorCode : ErrorCode.INTERNAL_ERROR
-    const reason = error instanceof ConnectionFault ? error.message : ''
+    const reason = error instanceof ConnectionFault ? error.told : ''
     writeGoAway(this.bytes, this.streams.lastHandled, code, reason)
     this.isEnded = true
     this.output?.end(error)

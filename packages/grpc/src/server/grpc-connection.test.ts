@@ -3,24 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { prefixed } from '@elysia-microservices/protobuf/rpc'
-import { FakeClock, FakeOutput } from '@elysia-microservices/rsocket/testing'
-import { Log } from '@elysia-microservices/test-support'
 import { type IncomingMessage, RpcError } from '@elysia-microservices/transport/kit'
-import {
-  data,
-  FrameWords,
-  frame,
-  framesIn,
-  headers,
-  PREFACE_BYTES,
-  reset,
-  settings
-} from '../testing/frames.ts'
-import { dispatcherOf, METHODS } from '../testing/service.ts'
+import { data, frame, framesIn, headers, reset, settings } from '../testing/frames.ts'
+import { call, message, Server } from '../testing/server.ts'
 import { pack } from '../wire/gzip.ts'
-import { GrpcConnection } from './grpc-connection.ts'
-
-type Handlers = Parameters<typeof dispatcherOf>[0]
 
 const OPEN = 0
 const turn = () => new Promise((resolve) => setTimeout(resolve))
@@ -28,53 +14,6 @@ const HEAD = 'HEADERS 1 :status=200 content-type=application/grpc'
 const OK = 'HEADERS 1 end grpc-status=0'
 const failed = (status: number, message: string) =>
   `HEADERS 1 end :status=200 content-type=application/grpc grpc-status=${status} grpc-message=${message}`
-
-/** The fields of a call. */
-const call = (method: string, ...more: readonly (readonly [string, string])[]) =>
-  [
-    [':method', 'POST'],
-    [':scheme', 'http'],
-    [':path', `/test.Kinds/${method}`],
-    ['content-type', 'application/grpc'],
-    ['te', 'trailers'],
-    ...more
-  ] as const
-const message = (text: string) => prefixed(Buffer.from(text))
-
-class Server {
-  readonly output = new FakeOutput()
-  readonly clock = new FakeClock()
-  readonly log = new Log()
-  readonly connection: GrpcConnection
-  readonly #words = new FrameWords()
-
-  constructor(handlers: Handlers) {
-    this.connection = new GrpcConnection({
-      methods: METHODS,
-      dispatcher: dispatcherOf(handlers),
-      logger: this.log.logger,
-      maxMessageSize: 1_000,
-      maxHeldSize: 10_000,
-      maxIncompleteSize: 2_000,
-      newTimer: this.clock.newTimer
-    })
-    this.connection.open(this.output)
-    this.receives(PREFACE_BYTES, settings())
-    this.output.sent()
-  }
-
-  receives(...chunks: readonly Uint8Array[]): void {
-    this.connection.receive(Uint8Array.from(Buffer.concat(chunks)))
-  }
-
-  /** The frames since the last call; of DATA without the five bytes before a message. */
-  sent(): string[] {
-    return this.#words
-      .of(this.output.sent())
-      .filter((one) => !/^(SETTINGS|WINDOW_UPDATE)/.test(one))
-      .map((one) => one.replace(/^(DATA \d+) [\s\S]{5}/, '$1 ').trimEnd())
-  }
-}
 
 describe('a unary call', () => {
   it('is answered in the turn in which it arrives', () => {

@@ -4,17 +4,20 @@ import {
   ConnectionPeer,
   type Output,
   type PeerSide,
-  type ProtocolConnection
+  type ProtocolConnection,
+  type SharedLimits
 } from '@elysia-microservices/rsocket'
 import type { Dispatcher, Logger, Peer, Timer, TimerOwner } from '@elysia-microservices/transport/kit'
 import { Http2Connection } from '../http2/connection.ts'
 import type { Field } from '../http2/hpack/field.ts'
+import { Keepalive, type KeepaliveTimes, type KeptAlive } from '../http2/keepalive.ts'
 import type { Http2Limits } from '../http2/limits.ts'
 import type { Http2Stream } from '../http2/stream.ts'
 import type { GrpcMethods } from '../methods.ts'
+import type { OwnServices } from '../own/own-services.ts'
 import { ACCEPTED } from '../wire/gzip.ts'
 import { trailersOf } from '../wire/trailers.ts'
-import { type CallOwner, IncomingCall } from './incoming-call.ts'
+import { type CallHandlers, type CallOwner, IncomingCall } from './incoming-call.ts'
 import { type Refused, readHead } from './request-head.ts'
 
 const MOST_INCOMPLETE = 67_108_864
@@ -23,8 +26,16 @@ const MOST_INCOMPLETE = 67_108_864
 export interface GrpcConnectionInit {
   readonly methods: GrpcMethods
   readonly dispatcher: Dispatcher
+  /** The services that the server answers itself. Default: none. */
+  readonly own?: OwnServices | undefined
   readonly logger: Logger
   readonly limits?: Partial<Http2Limits>
+  /** The limits that all connections share. Default: none. */
+  readonly shared?: Pick<SharedLimits, 'admission' | 'refused'> | undefined
+  /** When the client is asked for a sign of life. Default: never. */
+  readonly keepalive?: KeepaliveTimes | undefined
+  /** Bytes from which on an answer is compressed, if its caller can read it. Default: none is. */
+  readonly packsFrom?: number | undefined
   /** Most bytes of a message. */
   readonly maxMessageSize: number
   /** Most bytes that an Observable may be ahead of its reader. */
@@ -38,36 +49,47 @@ export interface GrpcConnectionInit {
 }
 
 /** Answers the calls of one connection. */
-export class GrpcConnection implements ProtocolConnection, CallOwner, PeerSide, TimerOwner {
-  readonly dispatcher: Dispatcher
+export class GrpcConnection implements ProtocolConnection, CallOwner, PeerSide, TimerOwner, KeptAlive {
   readonly logger: Logger
   readonly peer: Peer = new ConnectionPeer(this)
   readonly maxMessageSize: number
   readonly maxHeldSize: number
   readonly maxIncompleteSize: number
+  readonly packsFrom: number
   incompleteSize = 0
   output: Output | undefined
   readonly #init: GrpcConnectionInit
   readonly #timer: Timer
   readonly #http2: Http2Connection
+  readonly #keepalive: Keepalive | undefined
+  readonly #handlers: CallHandlers
+  readonly #ownHandlers: CallHandlers | undefined
   readonly #calls = new Set<IncomingCall>()
 
   constructor(init: GrpcConnectionInit) {
     this.#init = init
-    this.dispatcher = init.dispatcher
+    const { own, keepalive } = init
+    this.#handlers = { dispatcher: init.dispatcher, isLimited: true }
+    // Probes and tools are answered also when there are too many calls.
+    this.#ownHandlers = own && { dispatcher: own.dispatcher, isLimited: false }
+    if (keepalive !== undefined) this.#keepalive = new Keepalive(keepalive, this)
     this.logger = init.logger
     this.maxMessageSize = init.maxMessageSize
     this.maxHeldSize = init.maxHeldSize
     this.maxIncompleteSize = init.maxIncompleteSize ?? MOST_INCOMPLETE
+    this.packsFrom = init.packsFrom ?? Number.POSITIVE_INFINITY
     this.#timer = init.newTimer(this)
     this.#http2 = new Http2Connection({
       role: 'server',
       ...(init.limits && { limits: init.limits }),
       now: () => this.#timer.now(),
-      request: (stream, fields, isLast) => this.#request(stream, fields, isLast)
+      request: (stream, fields, isLast) => this.#request(stream, fields, isLast),
+      refused: (what, reason) => init.shared?.refused(what, reason)
     })
   }
 
+  /** A server asks whether calls are in flight or not: connections to clients that are gone must not add up. */
+  readonly isWanted = true
   /** GOAWAY tells every client to connect again. */
   readonly handsOver = true
 
@@ -84,10 +106,18 @@ export class GrpcConnection implements ProtocolConnection, CallOwner, PeerSide, 
     return Math.max(this.#calls.size, this.#http2.inFlight)
   }
 
+  /** Number of calls that are answered by a stream. */
+  get streams(): number {
+    let streams = 0
+    for (const call of this.#calls) if (call.isStream) streams++
+    return streams
+  }
+
   /** The socket is connected. */
   open(output: Output): void {
     this.output = output
     this.#http2.open(output)
+    this.#lookAt(this.#keepalive?.next())
   }
 
   receive(chunk: Uint8Array): void {
@@ -121,13 +151,39 @@ export class GrpcConnection implements ProtocolConnection, CallOwner, PeerSide, 
     for (const call of [...this.#calls])
       if (call.deadline <= now) call.timeIsOver()
       else next = Math.min(next, call.deadline)
-    if (next < Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
+    this.#lookAt(next)
+    this.#lookAt(this.#keepalive?.look(now))
+  }
+
+  #lookAt(time: number | undefined): void {
+    if (time !== undefined && time < Number.POSITIVE_INFINITY) this.#timer.wakeAt(time)
+  }
+
+  // ── keepalive ────────────────────────────────────────────────────────────────────────────────────────
+
+  get heardAt(): number {
+    return this.#http2.heardAt
+  }
+
+  ping(): void {
+    this.#http2.ping(() => {})
+  }
+
+  dead(reason: Error): void {
+    this.output?.destroy(reason)
   }
 
   // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
 
   now(): number {
     return this.#timer.now()
+  }
+
+  refusal(): string | undefined {
+    const { shared } = this.#init
+    const refusal = shared?.admission?.refusal()
+    if (refusal !== undefined) shared?.refused('requests', refusal)
+    return refusal
   }
 
   ended(call: IncomingCall): void {
@@ -139,15 +195,18 @@ export class GrpcConnection implements ProtocolConnection, CallOwner, PeerSide, 
   #request(stream: Http2Stream, fields: readonly Field[], isLast: boolean): void {
     const head = readHead(fields)
     if ('reason' in head) return refuse(stream, head)
-    const method = this.#init.methods.method(head.path)
+    const { own, methods } = this.#init
+    const ownMethod = own?.method(head.path)
+    const method = ownMethod ?? methods.method(head.path)
     if (method === undefined)
       return refuse(stream, { status: GrpcStatus.UNIMPLEMENTED, reason: `There is no method '${head.path}'` })
-    const call = new IncomingCall(this, stream, method, head)
+    const handlers = (ownMethod === undefined ? undefined : this.#ownHandlers) ?? this.#handlers
+    const call = new IncomingCall(this, stream, method, head, handlers)
     stream.listener = call
     call.begin(isLast)
     if (call.hasEnded) return
     this.#calls.add(call)
-    if (call.deadline < Number.POSITIVE_INFINITY) this.#timer.wakeAt(call.deadline)
+    this.#lookAt(call.deadline)
   }
 }
 

@@ -1,5 +1,5 @@
 /** One call at the server: its messages come in, its handler is called, its answer goes out. */
-import { GrpcStatus, MessageReader, type WrongMessage } from '@elysia-microservices/protobuf/rpc'
+import { acceptsGzip, GrpcStatus, MessageReader, type WrongMessage } from '@elysia-microservices/protobuf/rpc'
 import {
   answerWith,
   canceledByCaller,
@@ -7,7 +7,8 @@ import {
   type Dispatcher,
   IncomingMessage,
   type Logger,
-  type Peer
+  type Peer,
+  RejectedError
 } from '@elysia-microservices/transport/kit'
 import type { Http2Stream, StreamEnd, StreamListener } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
@@ -19,7 +20,6 @@ import { RunningCall } from './running-call.ts'
 
 /** The connection of a call. */
 export interface CallOwner {
-  readonly dispatcher: Dispatcher
   readonly logger: Logger
   readonly peer: Peer | undefined
   /** Most bytes of a message. */
@@ -28,12 +28,23 @@ export interface CallOwner {
   readonly maxHeldSize: number
   /** Most bytes of messages that have not arrived completely, of all calls. */
   readonly maxIncompleteSize: number
+  /** Bytes from which on an answer is compressed; `Infinity`: none is. */
+  readonly packsFrom: number
   /** Bytes of messages that have not arrived completely, of all calls. The calls count them. */
   incompleteSize: number
+  /** Why no call may begin now; `undefined`: it may. Counts refusals. */
+  refusal(): string | undefined
   /** The clock of deadlines, in milliseconds. */
   now(): number
   /** The call has ended. */
   ended(call: IncomingCall): void
+}
+
+/** The handlers of a call. */
+export interface CallHandlers {
+  readonly dispatcher: Dispatcher
+  /** Whether calls are counted, and refused when there are too many. */
+  readonly isLimited: boolean
 }
 
 /** A failure of what a caller sends. */
@@ -50,6 +61,7 @@ export class IncomingCall implements StreamListener {
   readonly #stream: Http2Stream
   readonly #method: GrpcMethod
   readonly #head: RequestHead
+  readonly #handlers: CallHandlers
   readonly #reader: MessageReader
   readonly #arrivedAt: number
   /** The values of a caller that streams. */
@@ -62,8 +74,15 @@ export class IncomingCall implements StreamListener {
   /** Bytes of a message that has not arrived completely. */
   #incomplete = 0
 
-  constructor(owner: CallOwner, stream: Http2Stream, method: GrpcMethod, head: RequestHead) {
+  constructor(
+    owner: CallOwner,
+    stream: Http2Stream,
+    method: GrpcMethod,
+    head: RequestHead,
+    handlers: CallHandlers
+  ) {
     this.#owner = owner
+    this.#handlers = handlers
     this.#stream = stream
     this.#method = method
     this.#head = head
@@ -82,6 +101,11 @@ export class IncomingCall implements StreamListener {
   begin(isLast: boolean): void {
     if (this.#input !== undefined) this.#run(this.#input.values)
     if (isLast && !this.#hasEnded) this.#complete()
+  }
+
+  /** Whether the answer is a stream of values. */
+  get isStream(): boolean {
+    return this.#method.serverStreams
   }
 
   /** Whether the call has ended. */
@@ -196,9 +220,10 @@ export class IncomingCall implements StreamListener {
   // ── the answer ───────────────────────────────────────────────────────────────────────────────────────
 
   #run(data: unknown): void {
-    const { dispatcher, logger, peer, maxHeldSize } = this.#owner
+    const { logger, peer, maxHeldSize, packsFrom } = this.#owner
+    const { dispatcher, isLimited } = this.#handlers
     const { pattern, kind } = this.#method
-    const { timeout, metadata, contentType } = this.#head
+    const { timeout, metadata, contentType, accepted } = this.#head
     const message = new IncomingMessage({
       transport: 'grpc',
       kind: kind === 'event' ? 'event' : 'request',
@@ -214,6 +239,7 @@ export class IncomingCall implements StreamListener {
       asksForHeaders: true,
       peer
     })
+    const packs = packsFrom < Number.POSITIVE_INFINITY && acceptsGzip(accepted)
     const answer = new RunningCall({
       stream: this.#stream,
       method: this.#method,
@@ -221,9 +247,12 @@ export class IncomingCall implements StreamListener {
       logger,
       contentType,
       maxHeldSize,
+      packsFrom: packs ? packsFrom : Number.POSITIVE_INFINITY,
       ended: () => this.#over()
     })
     this.#answer = answer
+    const refusal = isLimited ? this.#owner.refusal() : undefined
+    if (refusal !== undefined) return answer.error(new RejectedError(refusal))
     let result: unknown
     try {
       result = kind === 'event' ? dispatcher.event(message) : dispatcher.request(message)

@@ -15,6 +15,8 @@ export interface RequestHead {
   readonly timeout: number | undefined
   /** Whether messages may be compressed with gzip. */
   readonly isPacked: boolean
+  /** The compressions that the caller reads, as it has named them. */
+  readonly accepted: string
   readonly metadata: Metadata
 }
 
@@ -31,6 +33,7 @@ export function readHead(fields: readonly Field[]): RequestHead | Refused {
   let path = ''
   let contentType = ''
   let encoding = 'identity'
+  let accepted = ''
   let given: string | undefined
   const metadata: Metadata = {}
   for (const { name, value } of fields) {
@@ -39,6 +42,7 @@ export function readHead(fields: readonly Field[]): RequestHead | Refused {
     else if (name === 'content-type') contentType = value
     else if (name === 'grpc-timeout') given = value
     else if (name === 'grpc-encoding') encoding = value
+    else if (name === 'grpc-accept-encoding') accepted = value
     else if (name.charCodeAt(0) !== COLON) addMetadata(metadata, name, value)
   }
   if (method !== 'POST')
@@ -55,6 +59,7 @@ export function readHead(fields: readonly Field[]): RequestHead | Refused {
     contentType,
     timeout,
     isPacked: encoding === 'gzip',
+    accepted,
     metadata
   }
 }

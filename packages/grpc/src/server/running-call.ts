@@ -1,5 +1,5 @@
 /** The answer to one call: fields, messages and trailers, as far as the caller's windows have room. */
-import { answerHeaders, GrpcStatus, type HeaderList, prefixed } from '@elysia-microservices/protobuf/rpc'
+import { answerHeaders, GrpcStatus, type HeaderList } from '@elysia-microservices/protobuf/rpc'
 import {
   type ByteWriter,
   cleanUpFailed,
@@ -11,6 +11,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Http2Stream } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
+import { framed } from '../wire/message-writer.ts'
 import { trailersOf, trailersOfError } from '../wire/trailers.ts'
 
 /** The parameters of an answer. */
@@ -23,6 +24,8 @@ export interface RunningCallInit {
   readonly contentType: string
   /** Most bytes that an Observable may be ahead of its reader. */
   readonly maxHeldSize: number
+  /** Bytes from which on a message is compressed; `Infinity`: none is. */
+  readonly packsFrom: number
   /** Called once, when the answer has ended. */
   ended(): void
 }
@@ -67,7 +70,7 @@ export class RunningCall extends OutgoingValues {
     if (this.isDone && !isLast) return
     this.#takeSet(isLast)
     this.#begin()
-    this.#init.stream.data(prefixed(bytes), false)
+    this.#init.stream.data(framed(bytes, this.#init.packsFrom), false)
     if (isLast) this.#end(trailersOf(GrpcStatus.OK))
   }
 
@@ -78,7 +81,7 @@ export class RunningCall extends OutgoingValues {
   }
 
   protected override writeHeld(encoded: Encoded, out: ByteWriter): void {
-    out.bytes(prefixed(encoded as Uint8Array))
+    out.bytes(framed(encoded as Uint8Array, this.#init.packsFrom))
   }
 
   protected sendHeld(bytes: Uint8Array): void {
@@ -128,9 +131,11 @@ export class RunningCall extends OutgoingValues {
   #begin(): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
-    const fields = [':status', '200', 'content-type', this.#init.contentType]
+    const { stream, contentType, packsFrom } = this.#init
+    const fields = [':status', '200', 'content-type', contentType]
+    if (packsFrom < Number.POSITIVE_INFINITY) fields.push('grpc-encoding', 'gzip')
     for (const [name, value] of this.#headers) fields.push(name, value)
-    this.#init.stream.fields(fields, false)
+    stream.fields(fields, false)
   }
 
   /** Without a message before them, the trailers are the whole answer. */

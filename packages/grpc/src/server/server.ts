@@ -1,15 +1,16 @@
 /** The gRPC server: listens, holds its connections, and drains them when it stops. */
-import { ServerLimits } from '@elysia-microservices/rsocket'
+import { counting, ServerLimits } from '@elysia-microservices/rsocket'
 import {
   ConnectionTimes,
-  NOBODY,
   newTimer,
   Session,
   type SessionOptions,
   type Socket,
+  type SocketListener,
   type TimeLimits
 } from '@elysia-microservices/rsocket/session'
-import { type CheckedServerOptions, Listener } from '@elysia-microservices/tcp/kit'
+import type { Source, TlsServerOptions } from '@elysia-microservices/tcp'
+import { Listener, TcpSharing } from '@elysia-microservices/tcp/kit'
 import {
   type Address,
   type Dispatcher,
@@ -19,51 +20,42 @@ import {
   ProtocolError,
   type ServerTransport,
   type StopOptions,
-  type TransportStats,
-  type Usage
+  wrapDispatcher
 } from '@elysia-microservices/transport/kit'
 import { HTTP2_LIMITS } from '../http2/limits.ts'
-import type { GrpcMethods } from '../methods.ts'
+import type { CheckedGrpcServerOptions } from '../options/options.ts'
+import { type OwnParts, ownParts } from '../own/own-parts.ts'
 import { GrpcConnection } from './grpc-connection.ts'
+import { MOST_TOLD, RefusedConnections } from './refused-connections.ts'
+import { type GrpcServerStats, serverStats } from './server-stats.ts'
 
-/** Connections that may end their TLS handshakes although there are too many: only then can they be told. */
-const MOST_TOLD = 100
 const TLS_HANDSHAKE = 0x16
 const P_OF_PREFACE = 0x50
-
-/** Current figures of a gRPC server. */
-export interface GrpcServerStats extends TransportStats {
-  /** Number of open connections, those in their TLS handshakes included, and `limits.connections`. */
-  readonly connections: Usage
-  /** Bytes that all connections have received and not yet handled. */
-  readonly received: number
-  /** Bytes that all connections have written and not yet sent. */
-  readonly unsent: number
-  /** Number of connections that were refused because of `limits.connections`, since the server was made. */
-  readonly refused: number
-}
 
 /** Answers calls on a port or a Unix socket. Can be started again after `stop`. */
 export class GrpcServer implements ServerTransport {
   readonly name = 'grpc'
-  readonly #options: CheckedServerOptions
-  readonly #methods: GrpcMethods
+  readonly #options: CheckedGrpcServerOptions
   readonly #logger: Logger
   readonly #sessions = new Set<Session>()
   readonly #limits: ServerLimits
   readonly #times: ConnectionTimes
+  readonly #refused = new RefusedConnections()
   readonly #listener: Listener
+  readonly sharing: TcpSharing
+  /** Health and reflection of the server that runs. */
+  #own: OwnParts | undefined
 
   /** @throws {OptionError} an entry of the allow-list is wrong */
-  constructor(options: CheckedServerOptions, methods: GrpcMethods, logger: Logger) {
+  constructor(options: CheckedGrpcServerOptions, logger: Logger) {
     const { limits } = options
     this.#options = options
-    this.#methods = methods
     this.#logger = logger
     this.#listener = new Listener(options, logger, ['h2'])
+    this.sharing = new TcpSharing(this.#listener)
     this.#limits = new ServerLimits(
       {
-        inFlight: Number.POSITIVE_INFINITY,
+        inFlight: limits.inFlight,
         maxInFlight: Number.POSITIVE_INFINITY,
         maxStreams: limits.streams,
         maxHeaderSize: limits.headerSize,
@@ -79,67 +71,61 @@ export class GrpcServer implements ServerTransport {
 
   /** The address at which the server listens, with the real port; `undefined` while it does not listen. */
   get address(): Address | undefined {
-    return this.#listener.address
+    return this.sharing.address ?? this.#listener.address
   }
 
   /** Returns current figures with their limits. Visits every connection. */
   stats(): GrpcServerStats {
-    const figures = { inFlight: 0, streams: 0, received: 0, unsent: 0 }
-    for (const { protocol, unsent } of this.#sessions) {
-      figures.inFlight += protocol?.inFlight ?? 0
-      figures.streams += protocol?.streams ?? 0
-      figures.received += protocol?.buffered ?? 0
-      figures.unsent += unsent
-    }
-    const { inFlight, ...others } = figures
-    const { connections } = this.#options.limits
-    return {
-      transport: this.name,
-      address: this.address,
-      connections: {
-        current: this.#sessions.size + this.#listener.handshaking,
-        limit: Number.isFinite(connections) && connections
-      },
-      inFlight: { current: inFlight, limit: false },
-      ...others,
-      refused: this.#limits.refusals.connections
-    }
+    const { handshaking } = this.#listener
+    return serverStats(this.address, this.#sessions, handshaking, this.#options, this.#limits)
   }
 
-  async start(dispatcher: Dispatcher): Promise<void> {
+  async start(answering: Dispatcher): Promise<void> {
+    const { admission } = this.#limits
+    const dispatcher = admission === undefined ? answering : wrapDispatcher(answering, [counting(admission)])
+    const own = ownParts(this.#options, answering, this.#logger, newTimer)
+    this.#own = own
     const { incompleteMessage, sendBuffer, connections } = this.#options.limits
     const options: SessionOptions = {
       logger: this.#logger,
       incompleteMessageTimeout: incompleteMessage,
       maxUnsent: sendBuffer,
-      protocol: (session, firstByte) => this.#protocol(dispatcher, session, firstByte),
+      protocol: (session, firstByte) => this.#protocol(dispatcher, own, session, firstByte),
       closed: (session, protocol, error) => {
         this.#sessions.delete(session)
         protocol?.close(error)
       }
     }
     const accept = (socket: Socket) => {
-      if (this.#sessions.size >= connections) {
-        this.#refused()
-        // The socket is destroyed in a microtask, because the runtime must first get the listener of the socket.
-        queueMicrotask(() => socket.destroy())
-        return NOBODY
-      }
+      if (this.#sessions.size >= connections) return this.#refuse(socket)
       const session = new Session(socket, options)
       this.#sessions.add(session)
       return session
     }
     await this.#listener.open(accept, (handshaking) => {
+      // Some more may end their handshakes, because only then can they be told that there are too many.
       if (this.#sessions.size + handshaking <= connections + MOST_TOLD) return true
-      this.#refused()
+      this.#limits.refused(
+        'connections',
+        `There are more TLS handshakes than limits.connections (${connections}) has room for`
+      )
       return false
     })
     this.#times.start()
   }
 
+  /** See `GrpcTransport.reloadTls`. */
+  async reloadTls(tls: Source<TlsServerOptions> | undefined): Promise<void> {
+    // In a supervisor, which does not listen itself, this call only checks the options.
+    await this.#listener.reloadTls(tls)
+    await this.sharing.reloadTls(tls)
+  }
+
   async stop({ drain }: StopOptions = {}): Promise<void> {
     this.#listener.close()
     this.#times.stop()
+    this.#refused.stop()
+    this.#own?.stopping()
     const sessions = [...this.#sessions]
     const drained = Promise.all(sessions.map((session) => session.drained('The server is stopping')))
     if (!(await endedWithin(drained, drain))) {
@@ -151,19 +137,25 @@ export class GrpcServer implements ServerTransport {
     await drained
   }
 
-  #protocol(dispatcher: Dispatcher, session: Session, firstByte: number): GrpcConnection {
+  #protocol(dispatcher: Dispatcher, own: OwnParts, session: Session, firstByte: number): GrpcConnection {
     if (firstByte !== P_OF_PREFACE) throw new ProtocolError(notHttp2(firstByte))
+    const { methods, keepalive, packsFrom, pings } = this.#options
     const { receiveBuffer, sendBuffer, messageSize, streams, headerSize } = this.#options.limits
     const connection = new GrpcConnection({
-      methods: this.#methods,
+      methods,
       dispatcher,
+      own: own.services,
+      shared: this.#limits,
+      keepalive,
+      packsFrom,
       logger: this.#logger,
       limits: {
         ...HTTP2_LIMITS,
         receiveBuffer,
         sendBuffer,
         streams: mostOf(streams),
-        fieldsSize: mostOf(headerSize)
+        fieldsSize: mostOf(headerSize),
+        pings
       },
       maxMessageSize: messageSize,
       maxHeldSize: sendBuffer,
@@ -173,12 +165,11 @@ export class GrpcServer implements ServerTransport {
     return connection
   }
 
-  #refused(): void {
+  #refuse(socket: Socket): SocketListener {
     const { connections } = this.#options.limits
-    this.#limits.refused(
-      'connections',
-      `There are as many connections as limits.connections allows (${connections})`
-    )
+    const reason = `The server has as many connections as limits.connections allows (${connections})`
+    this.#limits.refused('connections', reason)
+    return this.#refused.refuse(socket, reason)
   }
 
   #timeOver(session: Session, limit: keyof TimeLimits): void {
