@@ -1,7 +1,7 @@
 /** The option `health` of a server. */
 import { checkNames, milliseconds, mustBeFunction, OptionError } from '@elysia-microservices/transport/kit'
 
-/** What a server that listens needs in order to count as ready. */
+/** The checks that a server must pass in order to count as ready, beside that it listens. */
 export interface GrpcHealthOptions {
   /**
    * Checks by name, such as a query of a database. A check fails if it throws, rejects, or returns `false`. Default:

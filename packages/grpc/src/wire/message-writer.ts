@@ -6,6 +6,6 @@ import { pack } from './gzip.ts'
 export function framed(message: Uint8Array, packsFrom: number): Uint8Array {
   if (message.length < packsFrom) return prefixed(message)
   const packed = pack(message)
-  // What is packed already, such as a picture, grows.
+  // A picture, which is packed already, grows.
   return packed.length < message.length ? prefixed(packed, MessageFlag.COMPRESSED) : prefixed(message)
 }
