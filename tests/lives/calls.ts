@@ -203,7 +203,7 @@ export class Calls {
     if (client === undefined) return
     const id = this.#id('emit')
     const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`)
-    const emitted = client.emit('noted', this.#payload(id, { takes: step.takes, ...filled(step) }))
+    const emitted = client.emit(step.to ?? 'noted', this.#payload(id, { takes: step.takes, ...filled(step) }))
     void this.#kept(
       kept,
       emitted.then(() => undefined)

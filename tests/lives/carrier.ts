@@ -59,6 +59,8 @@ export interface Carrier {
   /** The server of the engine stands still, and goes on. */
   suspend?(): void
   resume?(): void
+  /** Begins or ceases to lose messages that nobody stores, while all connections stay. */
+  mute?(isMute: boolean): void
   /** Says which sockets and ports are left although all ends are closed; an empty text: none. */
   left(): string
 }
@@ -103,7 +105,7 @@ function transportOf(config: Config, world: World): Carrier {
       return overServer(world, server, (port) => natsBy(server.driver, { servers: `127.0.0.1:${port}` }))
     }
     case 'kafka': {
-      const server = new FakeCluster({ heartbeatInterval: 500, clock: world.clock })
+      const server = new FakeCluster({ heartbeatInterval: 5_000, clock: world.clock })
       server.later = turnsOf(config, world)
       return overServer(world, server, (port) =>
         kafkaBy(server.driver, { brokers: [`127.0.0.1:${port}`], advertised: false, partitions: 3 })
@@ -120,6 +122,7 @@ interface Server {
   resume(): void
   detour(port: number): { readonly port: number; stop(): void }
   cut(port: number): void
+  isMute?: boolean
 }
 
 /** The turns of a server: it has a time of its own, and so no fixed order with the turns of the event loop. */
@@ -164,6 +167,9 @@ function overServer(
     start: () => server.start(),
     suspend: () => server.suspend(),
     resume: () => server.resume(),
+    mute: (isMute) => {
+      server.isMute = isMute
+    },
     left: () => ''
   }
 }

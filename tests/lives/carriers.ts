@@ -25,6 +25,8 @@ export const SOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket'
 export const RSOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket'])
 /** Engines with a server that can be lost. */
 export const ENGINES: ReadonlySet<CarrierName> = new Set(['redis', 'rabbitmq', 'mqtt', 'nats', 'kafka'])
+/** Engines whose server can lose messages while all connections stay. */
+export const MUTES: ReadonlySet<CarrierName> = new Set(['redis', 'nats'])
 /** Carriers that store events. */
 export const STORES: ReadonlySet<CarrierName> = new Set([
   'memory',

@@ -6,6 +6,8 @@ import type { Place } from './carrier.ts'
 const GONE = 'the process has ended'
 
 export class Disk {
+  /** How often the file is open. */
+  open = 0
   readonly #database = runtimeDriver(':memory:')
   /** Counts the processes. */
   #processes = 0
@@ -26,22 +28,25 @@ export class Disk {
       return act()
     }
     const database = this.#database
-    const driver: Driver = () => ({
-      exec: (sql) => {
-        alive(() => database.exec(sql))
-        if (sql === 'commit' || sql === 'rollback') this.#ended(sql)
-      },
-      prepare(sql) {
-        const statement = alive(() => database.prepare(sql))
-        return {
-          run: (...values) => alive(() => statement.run(...values)),
-          all: (...values) => alive(() => statement.all(...values)),
-          get: (...values) => alive(() => statement.get(...values))
-        }
-      },
-      query: (sql, ...values) => alive(() => database.query(sql, ...values)),
-      close() {}
-    })
+    const driver: Driver = () => {
+      this.open++
+      return {
+        exec: (sql) => {
+          alive(() => database.exec(sql))
+          if (sql === 'commit' || sql === 'rollback') this.#ended(sql)
+        },
+        prepare(sql) {
+          const statement = alive(() => database.prepare(sql))
+          return {
+            run: (...values) => alive(() => statement.run(...values)),
+            all: (...values) => alive(() => statement.all(...values)),
+            get: (...values) => alive(() => statement.get(...values))
+          }
+        },
+        query: (sql, ...values) => alive(() => database.query(sql, ...values)),
+        close: () => void this.open--
+      }
+    }
     const store = sqliteBy(driver, `process-${own}.db`)
     const transact: Place['transact'] = (delivery, work) =>
       store.transaction(delivery, () => work((act) => void this.#committed.push(act)))

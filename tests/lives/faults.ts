@@ -1,6 +1,6 @@
 /** All that goes on beside calls: acts of operators, and faults of networks, servers and clocks. */
 import type { Often } from './amounts.ts'
-import { ENGINES, REDRIVES, SOCKETS, storeOf } from './carriers.ts'
+import { ENGINES, MUTES, REDRIVES, SOCKETS, storeOf } from './carriers.ts'
 import type { Config, Step } from './plan.ts'
 import type { Random } from './random.ts'
 import { bytesOf } from './stranger.ts'
@@ -90,6 +90,8 @@ export function lossesOf(
       () => ({ at, do: 'lose', end: 'client', n: client, ...awayOf(random) }),
       () => ({ at, do: 'lose', end: 'service', n: random.between(0, config.services - 1), ...awayOf(random) })
     )
+  if (MUTES.has(config.carrier) && !isReal)
+    losses.push(() => ({ at, do: 'mute', for: random.of([1, 20, 200, 10_000]) }))
   if (SOCKETS.has(config.carrier))
     losses.push(
       () => ({ at, do: 'cut', client }),

@@ -207,7 +207,7 @@ function addDurable(
       // Every configuration allows a second attempt.
       ledger.ends(group, data.id, ordered, isFailing && runs === 1)
       const error = data.failing === 'later' ? new RetryLater(50) : new RangeError(FAILED)
-      const done = () => ledger.did(ledger.published, group, data.id)
+      const done = () => ledger.handled(group, data.id)
       // In a transaction, half of the failures come when something was written already.
       if (isFailing && !(isTransactional && runs % 2 === 1)) throw error
       if (!isTransactional) return done()

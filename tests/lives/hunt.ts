@@ -34,8 +34,12 @@ export async function hunt(world: World, options: Hunt): Promise<number> {
   let turns = 0
   let steps = 0
   let lived = 0
-  const told = () =>
-    `${lived} lives, ${steps} steps, ${turns} turns, ${found} found, ${Math.round(elapsed() / 1_000)} s`
+  const began = process.cpuUsage()
+  const told = () => {
+    const { user, system } = process.cpuUsage(began)
+    const times = `${Math.round(elapsed() / 1_000)} s, ${Math.round((user + system) / 1e6)} s of computing`
+    return `${lived} lives, ${steps} steps, ${turns} turns, ${found} found, ${times}`
+  }
   const kinds = new Map<string, number>()
   for (let seed = from; seed < from + lives && !isOver(); seed++) {
     const plan = planOf(seed, options)
@@ -130,8 +134,9 @@ async function report(
   for (const line of again.log.slice(0, 5)) print(`  log: ${line.slice(0, 400)}`)
 }
 
-/** Modules that are loaded when they are first needed take time that is none of the world's. */
+/** Modules that are loaded when they are first needed take time that is none of the world's: that of rules at once. */
 async function warmUp(world: World, { carriers = CARRIERS, stores, beside }: Wishes): Promise<void> {
+  await import('croner')
   for (const carrier of carriers)
     for (let seed = 1; seed <= 3; seed++)
       await live(world, planOf(seed, { carriers: [carrier], stores, beside }), seed)

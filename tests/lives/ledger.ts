@@ -228,10 +228,12 @@ export class Ledger {
    * @returns its runs in this group, with this one
    */
   begins(group: string, id: string, delivery: Delivery | undefined, isOrdered: boolean): number {
-    const kept = this.published.get(id)
+    const published = this.published.get(id)
+    const kept = published ?? this.emitted.get(id)
     if (kept === undefined) return Infinity
     this.note(`begin ${id} ${delivery?.attempt}`)
-    this.#isAt(kept, delivery?.position)
+    // Of an event that was emitted each service stores a copy of its own.
+    if (published !== undefined) this.#isAt(kept, delivery?.position)
     if (kept.isCancelled === true) this.breaks(`${kept.what} was cancelled, and began`)
     if (kept.due !== undefined && Date.now() < kept.due && !this.hasHop)
       this.breaks(`${kept.what} began ${kept.due - Date.now()} ms before its time`)
@@ -243,8 +245,9 @@ export class Ledger {
       this.#late ??= `${kept.what} began although its group was paused ${Math.round(performance.now() - this.pausedSince)} ms before`
     const runs = countUp(kept.begun, group)
     const key = `${group} ${kept.key}`
-    this.runs.begins(isOrdered ? key : undefined, id, runs, delivery)
-    if (!isOrdered || runs > 1) return runs
+    const isInLine = isOrdered && published !== undefined
+    this.runs.begins(isInLine ? key : undefined, id, runs, delivery)
+    if (!isInLine || runs > 1) return runs
     const last = this.#begun.get(key) ?? -1
     if (kept.order < last) this.breaks(`${kept.what} began after a later event of its key`)
     this.#begun.set(key, Math.max(last, kept.order))
@@ -288,6 +291,11 @@ export class Ledger {
     this.note(`done ${group} ${id}`)
     const kept = list.get(id)
     if (kept !== undefined) countUp(kept.done, group)
+  }
+
+  /** A durable event was handled by a service. */
+  handled(group: string, id: string): void {
+    this.did(this.emitted.has(id) ? this.emitted : this.published, group, id)
   }
 
   /** One of the events that were open when this was asked last, which is in every turn. */
@@ -358,7 +366,9 @@ export class Ledger {
     for (const one of [...this.emitted.values(), ...this.published.values()]) {
       const done = countOf(one.done, group)
       const isEmitted = this.emitted.has(one.what.slice('event '.length))
-      if (done > 1 && !(isEmitted ? mayDouble : mayRepeat && !this.#exact.has(one.what)))
+      // What was emitted for a durable handler may come twice as what is stored, too.
+      const mayEmit = mayDouble || (mayRepeat && one.begun.size > 0)
+      if (done > 1 && !(isEmitted ? mayEmit : mayRepeat && !this.#exact.has(one.what)))
         this.breaks(`${one.what} was handled ${done} times`)
       if (done > 0 && !one.isPromised && !one.mayHaveRun)
         this.breaks(`${one.what} was handled, although its sender was told that it was not sent or stored`)

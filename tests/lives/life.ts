@@ -21,6 +21,7 @@ import { Pauses } from './pauses.ts'
 import type { Plan, Step } from './plan.ts'
 import { Probes } from './probes.ts'
 import { Services } from './services.ts'
+import { type Spells, spellsOf } from './spell.ts'
 import { isWrong, saidBy } from './stranger.ts'
 import { type World, wait } from './world.ts'
 
@@ -50,8 +51,8 @@ export class Life {
   readonly #services: Services
   /** The number of tasks that are going on: steps that wait, and services that end. */
   #running = 0
-  #isAway = 0
-  #isStill = 0
+  /** Times in which the server of the engine is away, stands still, or loses messages. */
+  readonly #spells: Spells
   /** Whether something was lost on purpose. */
   #hasLoss = false
 
@@ -60,6 +61,7 @@ export class Life {
     this.#plan = plan
     this.ledger = new Ledger(() => world.turns, groupsOf(plan.config))
     this.#carrier = carrier
+    this.#spells = spellsOf(world, carrier)
     this.#store = storeOf(plan.config)
     this.#services = new Services(carrier, plan.config, this.ledger, (act) => this.#task(act))
     this.#operators = new Operators(() => this.#newClient(9), this.ledger, this.#store === 'kafka')
@@ -207,18 +209,29 @@ export class Life {
       timeout: this.#plan.config.timeout || false,
       logger: this.ledger.logger,
       onStatus: (event) => {
-        if (event.type === 'event-refused') this.#refused(n, event.pattern, event.error as { code?: unknown })
+        if (event.type === 'event-refused')
+          this.#refused(n, event.pattern, event.error as { code?: unknown; message: string })
       }
     })
   }
 
   /** A service has refused an event, and its sender was told. */
-  #refused(client: number, pattern: string, { code }: { readonly code?: unknown }): void {
+  #refused(
+    client: number,
+    pattern: string,
+    error: { readonly code?: unknown; readonly message: string }
+  ): void {
     const { carrier, lease } = this.#plan.config
     this.ledger.note(`refused ${pattern}`)
     this.ledger.refused++
+    const isUnstored = error.message.includes('cannot store the event')
+    const isUnknown = error.code === 'PATTERN_NOT_FOUND'
+    if (isUnstored && !this.ledger.hasLostStore)
+      this.ledger.breaks('an event was refused although its store was never lost')
+    // Its handler may be gone for a time.
+    if (isUnstored || (isUnknown && pattern === 'filed' && this.#has('deploy'))) return
     // A service that stops handles what was sent to it, and then its clients know.
-    if (code === 'PATTERN_NOT_FOUND' && SOCKETS.has(carrier))
+    if (isUnknown && SOCKETS.has(carrier))
       this.ledger.breaks('an event was refused although its handler was never gone')
     else if (lease && client !== WITHOUT_LEASES)
       this.ledger.breaks('an event was refused although its client waits for leases')
@@ -262,7 +275,7 @@ export class Life {
   /** Stops the services, and deletes the next recurring events, which would wait for ever. */
   async #endRecurring(): Promise<void> {
     await this.#services.stop()
-    await this.#world.pass(() => this.#isAway + this.#isStill === 0, 10_000)
+    await this.#world.pass(() => Object.values(this.#spells).every(({ isOn }) => !isOn), 10_000)
     await this.#operators.cancelAll()
   }
 
@@ -308,17 +321,10 @@ export class Life {
           }
         })
       case 'away':
-        this.#hasLoss = true
-        if (this.#isAway++ === 0) this.#carrier.stop?.()
-        return void this.#world.after(step.for, () => {
-          if (--this.#isAway === 0) this.#carrier.start?.()
-        })
       case 'still':
+      case 'mute':
         this.#hasLoss = true
-        if (this.#isStill++ === 0) this.#carrier.suspend?.()
-        return void this.#world.after(step.for, () => {
-          if (--this.#isStill === 0) this.#carrier.resume?.()
-        })
+        return this.#spells[step.do].lasts(step.for)
       case 'lose':
         this.#hasLoss = true
         return this.#task(async () => {

@@ -2,6 +2,7 @@
 
 import { forgetSecrets } from '@elysia-microservices/engine'
 import { forgetQueues } from '@elysia-microservices/rsocket/testing'
+import { forgetFiles } from '@elysia-microservices/sqlite/testing'
 import { carrierOf } from './carrier.ts'
 import { storeOf } from './carriers.ts'
 import { Life } from './life.ts'
@@ -24,6 +25,7 @@ export interface Verdict {
 export async function live(world: World, plan: Plan, seed: number): Promise<Verdict> {
   forgetQueues()
   forgetSecrets()
+  forgetFiles()
   if (storeOf(plan.config) === 'postgres') await emptyDatabase()
   world.begin(seed)
   const life = new Life(world, plan, carrierOf(plan.config, world))

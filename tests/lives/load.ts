@@ -1,5 +1,5 @@
 /** Steps that belong together: what goes on while something is lost, again and again, or begins. */
-import { ENGINES } from './carriers.ts'
+import { ENGINES, SOCKETS } from './carriers.ts'
 import { canBeLost } from './faults.ts'
 import type { Config, Step } from './plan.ts'
 import type { Random } from './random.ts'
@@ -12,6 +12,8 @@ export function loadOf(random: Random, config: Config, mayLose: boolean): readon
   const loads: (() => readonly Step[])[] = []
   if (mayLose && canBeLost(config)) loads.push(() => publishersOf(random))
   if (mayLose && ENGINES.has(config.carrier)) loads.push(() => channelsOf(random))
+  if (mayLose && canBeLost(config) && !SOCKETS.has(config.carrier) && config.store !== 'sqlite')
+    loads.push(() => crashesOf(config))
   if (config.hasOther && config.isLate) loads.push(() => arrivalOf(config))
   return loads.length > 0 && random.chance(PART) ? random.of(loads)() : []
 }
@@ -44,6 +46,19 @@ function channelsOf(random: Random): readonly Step[] {
   const end = random.of(['client', 'service', 'service'] as const)
   const lose = { end, n: 0, for: random.of([0, 1, 5]), times: 20 } as const
   return [...channels, { at: random.between(5, 60), do: 'lose', ...lose }]
+}
+
+/** Milliseconds after which an event of a process that has died comes to another one. */
+const ACK_WAIT = 31_000
+
+/** An event that ends its process each time it is handled, with others of its key behind it. */
+function crashesOf({ services }: Config): readonly Step[] {
+  const events: Step = { at: 0, do: 'publish', to: ['kept'], pace: 'at once', times: 4, ...EVENTS }
+  const steps: Step[] = [{ ...events, keys: 1, takes: 5_000 }]
+  for (let time = 0; time < 4; time++)
+    for (let service = 0; service < services; service++)
+      steps.push({ at: 1_000 + time * ACK_WAIT, do: 'kill', service, for: 500 })
+  return steps
 }
 
 /** A service of another name begins while events wait for the first one, which is away. */

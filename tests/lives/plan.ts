@@ -102,6 +102,8 @@ export type Step = { readonly at: number } & (
   | {
       readonly do: 'emit'
       readonly client: number
+      /** `kept` and `filed` have durable handlers only. Default: `noted`, which has a plain one. */
+      readonly to?: 'noted' | 'kept' | 'filed'
       readonly times: number
       readonly takes: number
       readonly size: number
@@ -171,6 +173,8 @@ export type Step = { readonly at: number } & (
   /** The server of an engine is away, or stands still. */
   | { readonly do: 'away'; readonly for: number }
   | { readonly do: 'still'; readonly for: number }
+  /** Messages that nobody stores are lost for a time, and no connection is. */
+  | { readonly do: 'mute'; readonly for: number }
   /** A stranger sends bytes, or begins a message of so many fragments, which never ends. */
   | { readonly do: 'stranger'; readonly bytes: readonly number[]; readonly fragments?: number }
   | { readonly do: 'close'; readonly client: number }
@@ -253,6 +257,7 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture, ofte
   const at = random.between(0, within ?? random.of([50, 50, 500, 500, 5_000, 90_000]))
   const client = random.between(0, config.clients - 1)
   const sizes = sizesOf(config.carrier)
+  const store = storeOf(config)
   const calls: (() => Step)[] = [
     () => ({
       at,
@@ -276,6 +281,7 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture, ofte
       at,
       do: 'emit',
       client,
+      ...(store !== undefined && { to: random.of(['noted', 'noted', 'kept', 'filed'] as const) }),
       takes: random.of([0, 0, 1, 20]),
       ...timesOf(random, often.emit, sizes)
     }),
@@ -298,7 +304,6 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture, ofte
       to: random.of(['total', 'relay'] as const),
       ...valuesOf(random, sizes, often)
     }))
-  const store = storeOf(config)
   if (store !== undefined) {
     const publish = (): Step => ({
       at,

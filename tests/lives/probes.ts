@@ -29,14 +29,16 @@ export class Probes {
         throw new Error('wrong answer')
     })
     // An event may be refused, because others were promised the place; then the next one gets it.
-    await this.#again(`what client ${n} emits does not come`, async (time) => {
-      const { id } = data(`emit-${time}`)
-      const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`)
-      await client.emit('noted', data(`emit-${time}`))
-      this.#ledger.promised(kept, undefined)
-      await wait(2_000)
-      if (!this.#hasCome(kept)) throw new Error('it was not handled')
-    })
+    const emits = (pattern: string) =>
+      this.#again(`what client ${n} emits for '${pattern}' does not come`, async (time) => {
+        const event = data(`emit-${pattern}-${time}`)
+        const kept = this.#ledger.keeps(this.#ledger.emitted, event.id, `event ${event.id}`)
+        await client.emit(pattern, event)
+        this.#ledger.promised(kept, undefined)
+        await wait(2_000)
+        if (!this.#hasCome(kept)) throw new Error('it was not handled')
+      })
+    await Promise.all(stores ? [emits('noted'), emits('kept')] : [emits('noted')])
     if (stores)
       await this.#again(`client ${n} cannot publish`, async () => {
         const { id } = data('publish')

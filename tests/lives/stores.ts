@@ -26,6 +26,7 @@ function inFile(base: Carrier): Carrier {
     ...base,
     service: (name, n, options) => ({ ...base.service(name, n, options), ...file }),
     client: (name) => ({ ...base.client(name), ...file }),
+    left: () => [base.left(), disk.open > 0 ? 'open files' : ''].filter(Boolean).join(', '),
     die() {
       base.die?.()
       disk.take()

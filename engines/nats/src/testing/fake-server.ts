@@ -29,6 +29,8 @@ export class FakeNatsServer extends FakeServer<FakeConnection> {
   readonly forbidden = new Set<string>()
   /** Whether the server was started with JetStream. */
   hasJetStream = true
+  /** Whether messages that are not stored are lost, and no connection is: nodes of a cluster do not reach each other. */
+  isMute = false
   /** The bytes of the largest message. */
   maxPayload = 1024 * 1024
   /** Subscriptions without wildcards by their subject, and all others. */
@@ -89,7 +91,7 @@ export class FakeNatsServer extends FakeServer<FakeConnection> {
   /** A message from a client. */
   publish(subject: string, data: Uint8Array, reply: string | undefined, headers: MsgHdrs | undefined): void {
     const message: Message = { subject, data, reply, headers }
-    let isHeard = this.deliver(message)
+    let isHeard = this.isMute || this.deliver(message)
     if (this.hasJetStream) {
       if (subject.startsWith(ACK)) {
         this.streams.acknowledge(subject, new TextDecoder().decode(data))

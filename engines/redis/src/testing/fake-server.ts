@@ -25,6 +25,8 @@ export class FakeRedisServer extends FakeServer<FakeConnection> {
   isCluster = false
   /** Whether its part of the cluster has moved to another node. */
   hasMoved = false
+  /** Whether messages are lost, and no connection is: nodes of a cluster do not reach each other. */
+  isMute = false
 
   constructor({ port = 6379, clock = systemClock }: { readonly port?: number; readonly clock?: Clock } = {}) {
     super(port)
@@ -232,7 +234,7 @@ class FakeConnection implements DriverConnection {
     for (const [name, glob] of [...this.heard]) {
       if (glob === undefined ? name !== channel : !glob.test(channel)) continue
       receivers++
-      this.#arrives(() => this.#listener.message(glob && name, channel, bytes))
+      if (!this.#server.isMute) this.#arrives(() => this.#listener.message(glob && name, channel, bytes))
     }
     return receivers
   }

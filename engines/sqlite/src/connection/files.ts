@@ -17,6 +17,11 @@ interface Shared {
 /** By the whole path. */
 const OPEN = new Map<string, Shared>()
 
+/** Files that are still open are no longer shared: a simulated life that follows has files of its own. */
+export function forgetFiles(): void {
+  OPEN.clear()
+}
+
 /** The use of a file by one service or one client. */
 export interface SqliteConnection {
   readonly isConnected: boolean
