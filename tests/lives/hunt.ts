@@ -17,8 +17,10 @@ const TWICE = 25
 interface Hunt extends Wishes {
   readonly from: number
   readonly lives: number
-  isOver(): boolean
-  elapsed(): number
+  /** Milliseconds after which it ends, without those for loading all that is needed. */
+  readonly most: number
+  /** The real time, in milliseconds. */
+  clock(): number
   readonly hashes: boolean
   /** Whether the first life that breaks a promise ends the hunt, and is not made small. */
   readonly isFirstEnough: boolean
@@ -27,21 +29,22 @@ interface Hunt extends Wishes {
 
 /** Lives many seeds. @returns how many of them have broken a promise */
 export async function hunt(world: World, options: Hunt): Promise<number> {
-  const { from, lives, isOver, elapsed, print } = options
+  const { from, lives, most, clock, print } = options
   const begins = watched()
   await warmUp(world, options)
   let found = 0
   let turns = 0
   let steps = 0
   let lived = 0
+  const since = clock()
   const began = process.cpuUsage()
   const told = () => {
     const { user, system } = process.cpuUsage(began)
-    const times = `${Math.round(elapsed() / 1_000)} s, ${Math.round((user + system) / 1e6)} s of computing`
+    const times = `${Math.round((clock() - since) / 1_000)} s, ${Math.round((user + system) / 1e6)} s of computing`
     return `${lived} lives, ${steps} steps, ${turns} turns, ${found} found, ${times}`
   }
   const kinds = new Map<string, number>()
-  for (let seed = from; seed < from + lives && !isOver(); seed++) {
+  for (let seed = from; seed < from + lives && clock() - since < most; seed++) {
     const plan = planOf(seed, options)
     begins(seed)
     const verdict = await live(world, plan, seed)

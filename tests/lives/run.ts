@@ -42,13 +42,12 @@ async function run(): Promise<number> {
   if (values.seed !== undefined) return replay(world, Number(values.seed), { ...wishes, print })
   const broken = values.kept ? await relive(world, print) : 0
   if (values.kept && values.minutes === undefined) return broken
-  const since = clock()
   const found = await hunt(world, {
     ...wishes,
     from: Number(values.from),
     lives: values.minutes === undefined ? Number(values.lives) : Infinity,
-    isOver: () => values.minutes !== undefined && clock() - since > Number(values.minutes) * 60_000,
-    elapsed: () => clock() - since,
+    most: values.minutes === undefined ? Infinity : Number(values.minutes) * 60_000,
+    clock,
     hashes: values.hashes,
     isFirstEnough: values.first,
     print
