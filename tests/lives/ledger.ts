@@ -366,7 +366,7 @@ export class Ledger {
     for (const one of [...this.emitted.values(), ...this.published.values()]) {
       const done = countOf(one.done, group)
       const isEmitted = this.emitted.has(one.what.slice('event '.length))
-      // What was emitted for a durable handler may come twice as what is stored, too.
+      // An event that was emitted for a durable handler may come twice as what is stored, too.
       const mayEmit = mayDouble || (mayRepeat && one.begun.size > 0)
       if (done > 1 && !(isEmitted ? mayEmit : mayRepeat && !this.#exact.has(one.what)))
         this.breaks(`${one.what} was handled ${done} times`)

@@ -91,7 +91,7 @@ function noticed(copy: string, where: string, minutes: number): string | undefin
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, [program, ...options], {
     cwd: copy,
     encoding: 'utf8',
-    // What the library does at other signals is a part of what is looked at.
+    // The library has handlers of other signals.
     killSignal: 'SIGKILL',
     timeout: Math.ceil(minutes * share * 60_000) + HANGS
   })
