@@ -60,7 +60,7 @@ interface Ended {
 
 describe('the command line', () => {
   let folder: string
-  const at: { grpc: string; connect: string } = { grpc: '', connect: '' }
+  const at = { grpc: '', silent: '', connect: '' }
   const stops: (() => unknown)[] = []
 
   before(async () => {
@@ -68,14 +68,19 @@ describe('the command line', () => {
     const file = join(folder, 'shop.proto')
     writeFileSync(file, PROTO)
     const proto = await loadProto({ files: file })
-    const transport = grpc({ proto, host: '127.0.0.1', port: 0 })
+    const transport = grpc({ proto, host: '127.0.0.1', port: 0, reflection: true })
+    const silent = grpc({ proto, host: '127.0.0.1', port: 0 })
     const service = newShop(transport)
+    const other = newShop(silent)
+    await other.listen()
     await service.listen()
     const http = await listen(newApp().use(newShop()).use(connectRpc({ proto })))
+    at.silent = `grpc://127.0.0.1:${silent.address!.port}`
     at.grpc = `grpc://127.0.0.1:${transport.address!.port}`
     at.connect = http.url
     stops.push(
       () => service.stop(),
+      () => other.stop(),
       () => http.stop()
     )
   })
@@ -158,6 +163,18 @@ describe('the command line', () => {
         }
       })
     })
+
+  it('needs no .proto where the server has reflection, with all files that a service needs', async () => {
+    const { code, out, error } = await said('call', at.grpc, 'shop.v1.Orders/Get', '{"id":"7"}', '--json')
+    assert.deepEqual([code, error], [0, ''])
+    assert.deepEqual(JSON.parse(out), { id: '7', label: 'AQI=', at: '2026-01-31T12:00:00.500Z', who: '' })
+    const unknown = await said('call', at.grpc, 'shop.v1.Nothing/Get')
+    assert.match(unknown.error, /^PATTERN_NOT_FOUND: The server has no service shop\.v1\.Nothing/)
+    assert.equal(unknown.code, 5)
+    const silent = await said('call', at.silent, 'shop.v1.Orders/Get')
+    assert.match(silent.error, /^OPTION: .*no reflection.*--proto=<file>/)
+    assert.equal(silent.code, 2)
+  })
 
   it('asks a service over gRPC for its description, without a .proto', async () => {
     const described = await said('describe', at.grpc)

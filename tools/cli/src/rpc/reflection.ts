@@ -71,19 +71,21 @@ export async function reflected(make: (methods: object) => Transport, service: s
     waitForConnection: 0,
     logger: { error() {}, warn() {} }
   })
+  const askBy = (method: string) => async (question: Question) => {
+    const asked = (async function* () {
+      yield question
+    })()
+    for await (const answer of client.stream<Answer>(method, asked)) return answer
+    throw new ProtocolError('The server ends the call of its reflection without an answer')
+  }
   try {
-    for (const method of METHODS)
-      try {
-        return await allFiles(async (question) => {
-          const asked = (async function* () {
-            yield question
-          })()
-          for await (const answer of client.stream<Answer>(method, asked)) return answer
-          throw new ProtocolError('The server ends the call of its reflection without an answer')
-        }, service)
-      } catch (error) {
+    for (const method of METHODS) {
+      const ask = askBy(method)
+      const first = await ask({ field: FILE_BY_SYMBOL, name: service }).catch((error: unknown) => {
         if (!isUnimplemented(error)) throw error
-      }
+      })
+      if (first !== undefined) return await allFiles(ask, first, service)
+    }
   } finally {
     await client.close()
   }
@@ -93,7 +95,12 @@ export async function reflected(make: (methods: object) => Transport, service: s
   )
 }
 
-async function allFiles(ask: (question: Question) => Promise<Answer>, service: string): Promise<Uint8Array> {
+/** The files of the first answer, and all that they need. */
+async function allFiles(
+  ask: (question: Question) => Promise<Answer>,
+  first: Answer,
+  service: string
+): Promise<Uint8Array> {
   const files = new Map<string, Uint8Array>()
   const wanted = new Set<string>()
   const take = (answer: Answer) => {
@@ -107,7 +114,6 @@ async function allFiles(ask: (question: Question) => Promise<Answer>, service: s
     }
     if (files.size > MAX_FILES) throw new ProtocolError(`The service has more than ${MAX_FILES} files`)
   }
-  const first = await ask({ field: FILE_BY_SYMBOL, name: service })
   if (first.failure !== undefined)
     throw new PatternNotFoundError(`The server has no service ${service}: ${first.failure}`)
   take(first)
