@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { connectRpc } from '@elysia-microservices/connect'
 import { consolePage } from '@elysia-microservices/console'
+import { grpc } from '@elysia-microservices/grpc'
 import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { nats } from '@elysia-microservices/nats'
@@ -33,6 +34,11 @@ const sql = Object.assign(() => Promise.resolve([]), { unsafe: run, begin: run, 
 
 /** Services of protobuf without methods. */
 const proto = { services: [{ name: 'a.B', methods: [] }], descriptors: run } as never
+
+/** Methods of gRPC, of which there are none. */
+const methods = { services: [], method: run, descriptors: () => new Uint8Array() }
+const ofServer = (options: Options) => microservice({ transport: grpc({ proto: methods, ...options }) })
+const ofClient = (options: Options) => connect({ transport: grpc({ proto: methods, ...options }) })
 
 const transport = memory()
 const service = microservice({ transport, name: 'a' })
@@ -72,6 +78,13 @@ const PLACES: Readonly<Record<string, Place>> = {
   'the budget of retries': (budget) => connect({ retry: { budget } }),
   'eject of a TCP client': (eject) => connect({ eject }),
   'memory()': ends(memory),
+  'grpc() of a service': ofServer,
+  'grpc() of a client': ofClient,
+  'limits of a gRPC server': (limits) => ofServer({ limits }),
+  'limits of a gRPC client': (limits) => ofClient({ limits }),
+  'keepalive of grpc()': (keepalive) => ofServer({ keepalive }),
+  'health of grpc()': (health) => ofServer({ health }),
+  'compression of grpc()': (compression) => ofClient({ compression }),
   'websocket()': (options) => websocket({ expose: ['x'], ...options }),
   'limits of websocket()': (limits) => websocket({ expose: ['x'], limits }),
   'connectRpc()': (options) => connectRpc({ proto, ...options }),

@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { has, NEEDS, type Need } from '@elysia-microservices/engine-tests'
+import { grpc } from '@elysia-microservices/grpc'
 import { KAFKA_NEST_OPTIONS } from '@elysia-microservices/kafka/testing'
 import { MQTT_NEST_OPTIONS } from '@elysia-microservices/mqtt/testing'
 import { NATS_NEST_OPTIONS } from '@elysia-microservices/nats/testing'
@@ -24,8 +25,10 @@ const ROWS = (Object.keys(NEEDS) as Need[]).filter((need) => need !== 'server' &
 /** The table of transports and their properties. */
 export function traitsTable(): string {
   const overTcp = { traits: tcp().traits, hasServer: true, hasNest: true, hasStrangers: true }
+  const overGrpc = { ...overTcp, traits: grpc({ proto: { method: () => undefined } }).traits }
   const columns = [
     { title: 'TCP', ...overTcp },
+    { title: 'gRPC', ...overGrpc },
     ...ENGINES.filter(({ isShipped }) => isShipped).map(
       ({ title, traits, hasServer, nest, hasNest, strangers }) => ({
         title,

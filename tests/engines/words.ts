@@ -13,6 +13,7 @@ const TRANSPORTS = {
     ['packages/tcp/dist/options/client-options.js', 'CLIENT_OPTION_NAMES'],
     ['packages/tcp/dist/options/server-options.js', 'SERVER_OPTION_NAMES']
   ],
+  grpc: [['packages/grpc/dist/options/options.js', 'GRPC_OPTION_NAMES']],
   websocket: [
     ['packages/websocket/dist/options.js', 'WEBSOCKET_OPTIONS'],
     ['packages/websocket/dist/client/connect.js', 'CLIENT_DEFAULTS']
@@ -42,14 +43,14 @@ export const THINGS: readonly Thing[] = [
   {
     thing: 'where the server is, one address or several',
     word: 'url',
-    also: { tcp: PLACE, nats: ['servers'], redis: PLACE, rabbitmq: ['urls'], kafka: ['brokers'] }
+    also: { tcp: PLACE, grpc: PLACE, nats: ['servers'], redis: PLACE, rabbitmq: ['urls'], kafka: ['brokers'] }
   },
   { thing: 'Unix socket in its place', word: 'path', not: ['websocket'] },
   { thing: 'milliseconds to connect', word: 'connectTimeout' },
   {
     thing: 'milliseconds of silence until the server is asked, or counts as lost',
     word: 'heartbeat',
-    also: { tcp: ['rsocket.keepalive'], nats: ['pingInterval', 'maxPingOut'] }
+    also: { tcp: ['rsocket.keepalive'], grpc: ['keepalive'], nats: ['pingInterval', 'maxPingOut'] }
   },
   { thing: 'certificates', word: 'tls' },
   { thing: 'user at the server', word: 'username', also: { kafka: ['sasl'] } },
@@ -67,12 +68,20 @@ export const THINGS: readonly Thing[] = [
     word: 'replyTo',
     also: { rabbitmq: ['nest.replyQueues'] }
   },
-  { thing: 'how events are stored', word: 'durable' }
+  { thing: 'how events are stored', word: 'durable' },
+  { thing: 'connections to each server', word: 'connections' },
+  { thing: 'milliseconds between two look-ups of names', word: 'resolveInterval' },
+  { thing: 'whether and when a client connects again', word: 'reconnect' },
+  { thing: 'which calls are made again', word: 'retry' },
+  { thing: 'when a server gets no calls for a while', word: 'eject' },
+  { thing: 'whether several processes listen on the port', word: 'reusePort' },
+  { thing: 'addresses that may connect', word: 'allow' }
 ]
 
 /** Options of things that only one transport has. */
 export const OWN: Readonly<Record<TransportName, readonly string[]>> = {
-  tcp: ['connections', 'resolveInterval', 'reconnect', 'retry', 'eject', 'protocol', 'reusePort', 'allow'],
+  tcp: ['protocol'],
+  grpc: ['proto', 'compression', 'health', 'reflection'],
   // `path` is that of the app.
   websocket: ['path', 'expose', 'origins', 'WebSocket'],
   // Options that NATS's driver gets unchanged.

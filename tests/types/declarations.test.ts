@@ -155,7 +155,7 @@ for (const [resolution, module] of isOnPush ? RESOLUTIONS.slice(0, 1) : RESOLUTI
                 recursive: true
               })
         const compilerOptions = { ...OPTIONS, ...module, ...DECLARING, verbatimModuleSyntax: true }
-        write('made/tsconfig.json', { compilerOptions, include: ['*/*.ts'] })
+        write('made/tsconfig.json', { compilerOptions, include: ['*/*.ts', '*/*.json'] })
         await compile(join(here, 'made'))
       })
   })

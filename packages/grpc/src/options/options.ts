@@ -179,9 +179,12 @@ const LIMITS_OF_SERVERS = [
 ]
 const LIMITS_OF_CLIENTS = [...CONNECTION_LIMITS, 'streamBuffer']
 
+/** The names of the options of both ends, for the documentation's table. */
+export const GRPC_OPTION_NAMES = { own: [...new Set([...OF_SERVERS, ...OF_CLIENTS])] }
+
 /** Checks the names of options that may be those of either end. @throws {OptionError} a name is unknown */
 export function checkGrpcOptions(given: object): void {
-  checkNames('options', given, [...new Set([...OF_SERVERS, ...OF_CLIENTS])])
+  checkNames('options', given, GRPC_OPTION_NAMES.own)
 }
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
