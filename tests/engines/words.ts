@@ -72,7 +72,7 @@ export const THINGS: readonly Thing[] = [
   { thing: 'connections to each server', word: 'connections' },
   { thing: 'milliseconds between two look-ups of names', word: 'resolveInterval' },
   { thing: 'whether and when a client connects again', word: 'reconnect' },
-  { thing: 'which calls are made again', word: 'retry' },
+  { thing: 'which calls are retried', word: 'retry' },
   { thing: 'when a server gets no calls for a while', word: 'eject' },
   { thing: 'whether several processes listen on the port', word: 'reusePort' },
   { thing: 'addresses that may connect', word: 'allow' }
