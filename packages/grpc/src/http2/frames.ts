@@ -16,19 +16,6 @@ export function writeFrameHeader(
   out.uint32(streamId)
 }
 
-/** Writes a DATA frame with a part of a buffer. */
-export function writeData(
-  out: ByteWriter,
-  streamId: number,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  isLast: boolean
-): void {
-  writeFrameHeader(out, end - start, FrameType.DATA, isLast ? Flag.END_STREAM : 0, streamId)
-  out.bytes(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end))
-}
-
 export function writeReset(out: ByteWriter, streamId: number, code: number): void {
   writeFrameHeader(out, 4, FrameType.RST_STREAM, 0, streamId)
   out.uint32(code)

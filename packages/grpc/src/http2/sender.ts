@@ -3,10 +3,10 @@
  * turns, a frame each. RFC 9113, section 5.2.
  */
 import type { Output } from '@elysia-microservices/rsocket'
-import { ByteList, type ByteWriter } from '@elysia-microservices/transport/kit'
+import { ByteList } from '@elysia-microservices/transport/kit'
+import { DataFrames, type FrameBytes } from './data-frames.ts'
 import { ConnectionFault, ErrorCode, StreamFault, tooMuch } from './error-code.ts'
 import { FIRST_WINDOW, FRAME_SIZE, MAX_UINT31 } from './frame-type.ts'
-import { writeData } from './frames.ts'
 import type { Guard } from './guard.ts'
 import type { Http2Stream } from './stream.ts'
 
@@ -15,7 +15,7 @@ const USEFUL = 1_024
 
 /** The connection, as the sender needs it. */
 export interface SenderOwner {
-  readonly bytes: ByteWriter
+  readonly bytes: FrameBytes
   readonly guard: Guard
   readonly output: Pick<Output, 'isBlocked' | 'hasRoomFor'> | undefined
   /** Bytes were written. */
@@ -32,6 +32,7 @@ export interface SenderOwner {
 export class Sender {
   readonly #owner: SenderOwner
   readonly #maxPending: number
+  readonly #frames: DataFrames
   /** Bytes that the window of the connection has room for. */
   #window = FIRST_WINDOW
   /** Streams with bytes that wait for the connection and not for their own window. The first one is next. */
@@ -46,6 +47,7 @@ export class Sender {
   constructor(owner: SenderOwner, maxPending: number) {
     this.#owner = owner
     this.#maxPending = maxPending
+    this.#frames = new DataFrames(owner.bytes)
   }
 
   /** Sends bytes, or lets them wait. @param isLast nothing comes behind them */
@@ -189,7 +191,7 @@ export class Sender {
   #write(stream: Http2Stream, bytes: Uint8Array, start: number, end: number, isLast: boolean): void {
     stream.sendWindow -= end - start
     this.#window -= end - start
-    writeData(this.#owner.bytes, stream.id, bytes, start, end, isLast)
+    this.#frames.write(stream.id, bytes, start, end, isLast)
     // Frames that tiny windows have cut are work, and no use.
     if (end === bytes.length || end - start >= USEFUL) this.#owner.guard.sent()
     this.#owner.committed()

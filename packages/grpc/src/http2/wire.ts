@@ -2,7 +2,7 @@
  * The parts that both directions of a connection share: its streams, the output, and the ends of streams and of the connection.
  */
 import type { Output } from '@elysia-microservices/rsocket'
-import { ByteWriter } from '@elysia-microservices/transport/kit'
+import { FrameBytes } from './data-frames.ts'
 import { ConnectionFault, ErrorCode } from './error-code.ts'
 import { writeFields } from './field-output.ts'
 import { FIRST_WINDOW } from './frame-type.ts'
@@ -28,7 +28,7 @@ export class Wire implements StreamOwner, SenderOwner {
   readonly role: Role
   readonly limits: Http2Limits
   readonly guard: Guard
-  readonly bytes = new ByteWriter()
+  readonly bytes = new FrameBytes()
   readonly settings = new PeerSettings()
   readonly streams = new Streams()
   readonly encoder = new HpackEncoder()
