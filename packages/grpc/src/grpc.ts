@@ -48,8 +48,22 @@ const TRAITS: Traits = {
 }
 
 /**
- * Makes the transport over gRPC.
- * @throws {OptionError} an option has an unknown name
+ * Makes the transport over gRPC: for a service whose handlers have the patterns of methods in a `.proto`, and for clients
+ * of such services in any language.
+ * @throws {OptionError} an option has an unknown name; other mistakes are found when a service or a client gets the value
+ * @example
+ * ```ts
+ * import { grpc } from '@elysia-microservices/grpc'
+ * import { loadProto } from '@elysia-microservices/protobuf'
+ * import { type Message, microservice } from 'elysia-microservices'
+ *
+ * const proto = await loadProto({ files: 'shop.proto' })
+ * const orders = microservice({ name: 'orders', transport: grpc({ proto, port: 50051 }) }).message(
+ *   'shop.v1.Orders/GetTotal',
+ *   ({ data }: Message<{ id: string }>) => ({ total: data.id.length })
+ * )
+ * await orders.listen()
+ * ```
  */
 export function grpc(options: GrpcServerOptions | GrpcClientOptions): GrpcTransport {
   checkGrpcOptions(options)

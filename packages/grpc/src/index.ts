@@ -4,6 +4,7 @@ export type { GrpcMethods } from './methods.ts'
 export type { GrpcCompressionOptions } from './options/compression-options.ts'
 export type { GrpcHealthOptions } from './options/health-options.ts'
 export type { GrpcKeepaliveOptions } from './options/keepalive-options.ts'
+export type { GrpcPatternMethod } from './options/methods-option.ts'
 export type {
   GrpcClientLimits,
   GrpcClientOptions,

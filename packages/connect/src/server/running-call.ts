@@ -10,6 +10,7 @@ import {
   type Dispatcher,
   type IncomingMessage,
   LONGEST_TIME,
+  OptionError,
   OutgoingValues,
   type RunningAnswer,
   type RunningMessages,
@@ -133,7 +134,9 @@ export class RunningCall extends OutgoingValues implements RunningAnswer {
   }
 
   protected sendUnencodable(cause: unknown): void {
-    this.sendError(new Error('The result of a handler, or its headers, cannot be sent', { cause }))
+    // Such an error says which field does not fit.
+    const why = cause instanceof OptionError ? `: ${cause.message}` : ''
+    this.sendError(new Error(`The result of a handler, or its headers, cannot be sent${why}`, { cause }))
   }
 
   protected hasRoom(): boolean {

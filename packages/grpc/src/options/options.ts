@@ -1,4 +1,6 @@
 /** The options of both ends of gRPC, with their defaults. Place, TLS and the pool of connections are TCP's. */
+import type { ProtoSource, RpcCode } from '@elysia-microservices/protobuf'
+import { isRpcCode } from '@elysia-microservices/protobuf/rpc'
 import {
   type CheckedClientOptions,
   type CheckedServerOptions,
@@ -25,6 +27,7 @@ import {
   keepaliveOptions,
   SERVER_KEEPALIVE
 } from './keepalive-options.ts'
+import { type ChoosePattern, methodsOf } from './methods-option.ts'
 
 type TcpLimits = NonNullable<TcpServerOptions['limits']>
 
@@ -72,8 +75,13 @@ export type GrpcClientLimits = Pick<
 
 /** Options of both ends. */
 export interface GrpcOptions {
-  /** The methods, and the codecs of their messages. */
-  readonly proto: GrpcMethods
+  /** The services and their methods: from `loadProto()`, `protoOf()` or protobuf-es, one or a list; or methods of your own. */
+  readonly proto: ProtoSource | readonly ProtoSource[] | GrpcMethods
+  /**
+   * Chooses the pattern of a method. Default: `shop.v1.Orders/GetTotal`, or the pattern in a `.proto` that was made from a
+   * service.
+   */
+  readonly pattern?: ChoosePattern | undefined
   /**
    * Whether long messages are sent compressed, with gzip. A server compresses only for callers that say they can read it.
    * Compressing costs more time than most networks save. Default: `false`.
@@ -98,6 +106,11 @@ export interface GrpcServerOptions
    * process that `elysia-microservices dev` has started.
    */
   readonly reflection?: boolean | undefined
+  /**
+   * Codes of calls for the error codes of the application: `{ OUT_OF_STOCK: 'failed_precondition' }`. They take precedence
+   * over the table of codes. Default: none.
+   */
+  readonly errors?: Readonly<Record<string, RpcCode>> | undefined
   /** Limits of the server and of its connections. */
   readonly limits?: GrpcServerLimits | undefined
 }
@@ -113,6 +126,7 @@ export interface CheckedGrpcServerOptions extends CheckedServerOptions {
   readonly packsFrom: number
   /** Least milliseconds between two PINGs of a client; 0 for no limit. */
   readonly pings: number
+  readonly errors: Readonly<Record<string, RpcCode>> | undefined
 }
 
 /** Checked options of a client, with their defaults. */
@@ -152,8 +166,8 @@ const LIMITS = { receiveBuffer: 16 * MEBIBYTE, messageSize: 4 * MEBIBYTE }
 const SERVER_LIMITS = { ...LIMITS, streams: 1_000 }
 const PINGS = 300_000
 
-const SHARED = ['proto', 'host', 'port', 'path', 'tls', 'compression', 'keepalive', 'limits']
-const OF_SERVERS = [...SHARED, 'reusePort', 'allow', 'health', 'reflection']
+const SHARED = ['proto', 'pattern', 'host', 'port', 'path', 'tls', 'compression', 'keepalive', 'limits']
+const OF_SERVERS = [...SHARED, 'reusePort', 'allow', 'health', 'reflection', 'errors']
 const OF_CLIENTS = [
   ...SHARED,
   'connectTimeout',
@@ -189,21 +203,23 @@ export function checkGrpcOptions(given: object): void {
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
 export function grpcServerOptions(given: GrpcServerOptions): CheckedGrpcServerOptions {
-  const { proto, limits, compression, keepalive, health, reflection, ...place } = checked(
+  const { proto, pattern, errors, limits, compression, keepalive, health, reflection, ...place } = checked(
     given,
     OF_SERVERS,
     LIMITS_OF_SERVERS
   )
   const { pings, ...others } = limits
+  const methods = methodsOf(proto, pattern)
   return {
     ...serverOptions({
       port: PORT,
       ...withoutUndefined(place),
       limits: { ...SERVER_LIMITS, ...withoutUndefined(others) }
     }),
-    methods: proto,
+    methods,
+    errors: checkedErrors(errors),
     health: healthOptions(health),
-    reflection: reflects(reflection, proto),
+    reflection: reflects(reflection, methods),
     keepalive: keepaliveOptions(keepalive, SERVER_KEEPALIVE),
     packsFrom: compressionOptions(compression),
     pings: pingsOption(pings)
@@ -211,10 +227,10 @@ export function grpcServerOptions(given: GrpcServerOptions): CheckedGrpcServerOp
 }
 
 /** @throws {OptionError} reflection is wanted, and there is nothing to tell */
-function reflects(reflection: boolean | undefined, proto: GrpcMethods): boolean {
-  if (reflection === undefined) return isInDevelopment() && proto.descriptors !== undefined
+function reflects(reflection: boolean | undefined, methods: GrpcMethods): boolean {
+  if (reflection === undefined) return isInDevelopment() && methods.descriptors !== undefined
   mustBeBoolean('options.reflection', reflection)
-  if (reflection && proto.descriptors === undefined)
+  if (reflection && methods.descriptors === undefined)
     throw new OptionError(
       'options.reflection',
       'options.reflection needs an options.proto with descriptors(), as loadProto() returns it'
@@ -232,16 +248,30 @@ function pingsOption(pings: number | false = PINGS): number {
   )
 }
 
+function checkedErrors(errors: GrpcServerOptions['errors']): GrpcServerOptions['errors'] {
+  if (errors === undefined) return undefined
+  if (typeof errors !== 'object' || errors === null)
+    throw OptionError.expected('options.errors', 'an object of codes of calls by the codes of errors', errors)
+  for (const [code, one] of Object.entries(errors))
+    if (!isRpcCode(one))
+      throw OptionError.expected(`options.errors.${code}`, "a code of a call such as 'not_found'", one)
+  return errors
+}
+
 /** @throws {OptionError} an option has a wrong value or an unknown name */
 export function grpcClientOptions(given: GrpcClientOptions): CheckedGrpcClientOptions {
-  const { proto, limits, compression, keepalive, ...place } = checked(given, OF_CLIENTS, LIMITS_OF_CLIENTS)
+  const { proto, pattern, limits, compression, keepalive, ...place } = checked(
+    given,
+    OF_CLIENTS,
+    LIMITS_OF_CLIENTS
+  )
   return {
     ...clientOptions({
       port: PORT,
       ...withoutUndefined(place),
       limits: { ...LIMITS, ...withoutUndefined(limits) }
     }),
-    methods: proto,
+    methods: methodsOf(proto, pattern),
     keepalive: keepaliveOptions(keepalive, CLIENT_KEEPALIVE),
     packsFrom: compressionOptions(compression)
   }
@@ -254,8 +284,5 @@ function checked<Given extends GrpcServerOptions | GrpcClientOptions>(
 ): Given & { readonly limits: NonNullable<Given['limits']> } {
   checkNames('options', given, [...names])
   if (given.limits !== undefined) checkNames('options.limits', given.limits, [...limits])
-  const { proto } = given
-  if (typeof proto?.method !== 'function')
-    throw OptionError.expected('options.proto', 'what loadProto() has read', proto)
   return { ...given, limits: given.limits ?? {} }
 }

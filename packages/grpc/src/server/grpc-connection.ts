@@ -1,5 +1,5 @@
 /** One connection of a server: HTTP/2, and the calls that run over it. */
-import { GrpcStatus } from '@elysia-microservices/protobuf/rpc'
+import { GrpcStatus, type RpcCode } from '@elysia-microservices/protobuf/rpc'
 import {
   ConnectionPeer,
   type Output,
@@ -42,6 +42,8 @@ export interface GrpcConnectionInit {
   readonly maxHeldSize: number
   /** Most bytes of messages that have not arrived completely, of all calls. Default: 67,108,864. */
   readonly maxIncompleteSize?: number
+  /** Codes of calls for codes of errors of the application. Default: none. */
+  readonly errors?: Readonly<Record<string, RpcCode>> | undefined
   /** Makes the timer of the connection. */
   newTimer(owner: TimerOwner): Timer
   /** A call has ended. */
@@ -56,6 +58,7 @@ export class GrpcConnection implements ProtocolConnection, CallOwner, PeerSide, 
   readonly maxHeldSize: number
   readonly maxIncompleteSize: number
   readonly packsFrom: number
+  readonly errors: Readonly<Record<string, RpcCode>> | undefined
   incompleteSize = 0
   output: Output | undefined
   readonly #init: GrpcConnectionInit
@@ -76,6 +79,7 @@ export class GrpcConnection implements ProtocolConnection, CallOwner, PeerSide, 
     this.logger = init.logger
     this.maxMessageSize = init.maxMessageSize
     this.maxHeldSize = init.maxHeldSize
+    this.errors = init.errors
     this.maxIncompleteSize = init.maxIncompleteSize ?? MOST_INCOMPLETE
     this.packsFrom = init.packsFrom ?? Number.POSITIVE_INFINITY
     this.#timer = init.newTimer(this)

@@ -1,5 +1,11 @@
 /** One call at the server: its messages come in, its handler is called, its answer goes out. */
-import { acceptsGzip, GrpcStatus, MessageReader, type WrongMessage } from '@elysia-microservices/protobuf/rpc'
+import {
+  acceptsGzip,
+  GrpcStatus,
+  MessageReader,
+  type RpcCode,
+  type WrongMessage
+} from '@elysia-microservices/protobuf/rpc'
 import {
   answerWith,
   canceledByCaller,
@@ -32,6 +38,8 @@ export interface CallOwner {
   readonly packsFrom: number
   /** Bytes of messages that have not arrived completely, of all calls. The calls count them. */
   incompleteSize: number
+  /** Codes of calls for codes of errors of the application. */
+  readonly errors: Readonly<Record<string, RpcCode>> | undefined
   /** Why no call may begin now; `undefined`: it may. Counts refusals. */
   refusal(): string | undefined
   /** The clock of deadlines, in milliseconds. */
@@ -220,7 +228,7 @@ export class IncomingCall implements StreamListener {
   // ── the answer ───────────────────────────────────────────────────────────────────────────────────────
 
   #run(data: unknown): void {
-    const { logger, peer, maxHeldSize, packsFrom } = this.#owner
+    const { logger, peer, maxHeldSize, packsFrom, errors } = this.#owner
     const { dispatcher, isLimited } = this.#handlers
     const { pattern, kind } = this.#method
     const { timeout, metadata, contentType, accepted } = this.#head
@@ -248,6 +256,7 @@ export class IncomingCall implements StreamListener {
       contentType,
       maxHeldSize,
       packsFrom: packs ? packsFrom : Number.POSITIVE_INFINITY,
+      errors,
       ended: () => this.#over()
     })
     this.#answer = answer

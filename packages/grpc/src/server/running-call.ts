@@ -1,11 +1,12 @@
 /** The answer to one call: fields, messages and trailers, as far as the caller's windows have room. */
-import { answerHeaders, GrpcStatus, type HeaderList } from '@elysia-microservices/protobuf/rpc'
+import { answerHeaders, GrpcStatus, type HeaderList, type RpcCode } from '@elysia-microservices/protobuf/rpc'
 import {
   type ByteWriter,
   cleanUpFailed,
   type Encoded,
   type IncomingMessage,
   type Logger,
+  OptionError,
   OutgoingValues,
   UNLIMITED
 } from '@elysia-microservices/transport/kit'
@@ -26,6 +27,8 @@ export interface RunningCallInit {
   readonly maxHeldSize: number
   /** Bytes from which on a message is compressed; `Infinity`: none is. */
   readonly packsFrom: number
+  /** Codes of calls for codes of errors of the application. */
+  readonly errors: Readonly<Record<string, RpcCode>> | undefined
   /** Called once, when the answer has ended. */
   ended(): void
 }
@@ -101,17 +104,19 @@ export class RunningCall extends OutgoingValues {
   }
 
   protected sendError(error: unknown): void {
-    const { logger, message } = this.#init
+    const { logger, message, errors } = this.#init
     try {
       this.#takeSet(true)
     } catch (misset) {
       logger.error(`Headers of the answer to '${message.pattern}' are left out`, misset)
     }
-    this.#end(trailersOfError(error, logger, message))
+    this.#end(trailersOfError(error, logger, message, errors))
   }
 
   protected sendUnencodable(cause: unknown): void {
-    this.sendError(new Error('The result of a handler, or its headers, cannot be sent', { cause }))
+    // Such an error says which field does not fit.
+    const why = cause instanceof OptionError ? `: ${cause.message}` : ''
+    this.sendError(new Error(`The result of a handler, or its headers, cannot be sent${why}`, { cause }))
   }
 
   protected over(isAborted: boolean): void {

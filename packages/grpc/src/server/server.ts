@@ -159,6 +159,7 @@ export class GrpcServer implements ServerTransport {
       },
       maxMessageSize: messageSize,
       maxHeldSize: sendBuffer,
+      errors: this.#options.errors,
       newTimer
     })
     connection.open(session)
