@@ -39,7 +39,7 @@ export function methodsOf(
       given
     )
   if (choose !== undefined) mustBeFunction('options.pattern', choose)
-  // What loadProto() returns has the methods already, and so have methods with codecs of their own.
+  // The result of loadProto() has the methods already, and so have methods with codecs of their own.
   if (choose === undefined && isMethods(given)) return given
   const { services, protos } = servicesOf(given as ProtoSource | readonly ProtoSource[], 'options.proto')
   const named = services.map(({ name, methods }) => ({
