@@ -116,7 +116,8 @@ describe('a durable handler over PostgreSQL', () => {
       { id: 'a', key: 'k' },
       { id: 'b', key: 'k' }
     )
-    assert.equal(handler.over.tables.turns[0]?.wanted[0]?.most, 48)
+    const { most, back } = handler.over.tables.turns[0]?.wanted[0] ?? {}
+    assert.deepEqual([most, back], [48, 48])
     assert.deepEqual([handler.wanted, handler.begun], [46, ['a 1']])
     await handler.end('a')
     assert.deepEqual(handler.begun, ['a 1', 'b 1'])
@@ -127,6 +128,7 @@ describe('a durable handler over PostgreSQL', () => {
     assert.deepEqual(plain.over.tables.joins, [['g', 'p', null, false, { kind: 'all' }]])
     const wild = await new Handler({ ordered: true }, new OverTables(), 'a.*').get()
     assert.deepEqual(wild.over.tables.joins, [['g', 'a.*', '^a\\.[^.]*$', true, { kind: 'new' }]])
+    assert.deepEqual(wild.over.lines, [])
   })
 
   it('refuses a group with another order, and says which events a new group does not get', async () => {

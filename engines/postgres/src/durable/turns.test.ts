@@ -99,6 +99,9 @@ describe('a turn', () => {
         ]
       }
     ])
+    turns.wake()
+    await over.settled()
+    assert.deepEqual(tables.turns.at(-1)?.known, [])
   })
 
   it('says which dead letters are over, but not those that wait again', async () => {
@@ -215,6 +218,11 @@ describe('a turn', () => {
       ['1', 0],
       ['2', 0]
     ])
+    // The database knows of it now, and gives them in their order.
+    over.tables.answers.push({ taken: [takenRow({ batch: '9', key: 'k', id: 'first' })] })
+    over.turns.wake()
+    await over.settled()
+    assert.equal(hands.got.at(-1)?.id, 'first')
   })
 
   it('says that an event was deleted before it was handled, and is done with it', async () => {
@@ -458,6 +466,14 @@ describe('the end of a process', () => {
     tables.loseListener()
     await over.clock.advance(60_000)
     assert.deepEqual([tables.turns.length, tables.left.length, tables.channels.length], [count, 1, 1])
+    assert.equal(over.clock.waiting, 0)
+  })
+
+  it('listens no more, though it was going to', async () => {
+    const over = new OverTables()
+    await over.settled()
+    over.tables.loseListener()
+    await Promise.all([over.turns.end(), over.settled()])
     assert.equal(over.clock.waiting, 0)
   })
 
