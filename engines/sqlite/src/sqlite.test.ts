@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
 })
 
-const { logger } = new Log()
+const { logger, lines } = new Log()
 const calls = { ...memory(), name: 'calls' }
 
 function clientOf(store: SqliteStore) {
@@ -68,6 +68,33 @@ describe('the stores of one process', () => {
     await client.close()
     assert.equal((await clientOf(store).publish('e', 2)).position, '2')
     assert.equal((await clientOf(sqlite(':memory:')).publish('e', 2)).position, '1')
+  })
+})
+
+describe('a client over a file', () => {
+  it('does not store what its caller has given up before', async () => {
+    const client = clientOf(sqlite(':memory:'))
+    await client.publish('e', 1)
+    const controller = new AbortController()
+    const given = client.publish('e', 2, { signal: controller.signal })
+    // It waits for the turn in which the file is written.
+    for (let n = 0; n < 20; n++) await Promise.resolve()
+    controller.abort()
+    await assert.rejects(given, { name: 'CanceledError' })
+    assert.equal((await client.publish('e', 3)).position, '2')
+  })
+
+  it('lists as many events of a backlog as are asked for, without those that are gone meanwhile', async () => {
+    const store = sqlite(':memory:')
+    await (await serve(store, () => {})).stop()
+    const client = clientOf(store)
+    for (const id of ['a', 'b', 'c', 'd']) await client.publish('e', 1, { id })
+    const ids: string[] = []
+    for await (const { id } of client.group('test').backlog({ limit: 2 })) {
+      ids.push(id)
+      await store.query("delete from event where id = 'b'")
+    }
+    assert.deepEqual(ids, ['a', 'c'])
   })
 })
 
@@ -129,6 +156,35 @@ describe('a durable handler over a file', () => {
       /no; it was to run again in 3000 ms, and its store keeps it no longer \(maxAge: 2000 ms\)/
     )
     assert.equal(service.stats().find(({ durable }) => durable)?.durable?.[0]?.lag, 0)
+  })
+
+  it('retries a dead letter that was given back, however old it is', async () => {
+    const clock = new ManualClock(1_000)
+    const store = sqlite(':memory:', { clock, maxAge: 2_000, duplicateWindow: 1_000 })
+    const attempts: unknown[] = []
+    const handler = ({ delivery }: Message) => {
+      attempts.push(delivery?.attempt)
+      throw new Error('no')
+    }
+    const first = await serve(store, handler, { retry: { attempts: 1 } })
+    const client = clientOf(store)
+    await client.publish('e', 1)
+    await clock.advance(0)
+    await first.stop()
+    await serve(store, handler, { retry: { attempts: 2, minDelay: 500 } })
+    await clock.advance(10_000)
+    assert.equal(await client.group('test').deadLetters.redrive('1'), true)
+    await clock.advance(500)
+    assert.deepEqual(attempts, [1, 1, 2])
+  })
+
+  it('of a new group says once which events it does not get', async () => {
+    const store = sqlite(':memory:')
+    await clientOf(store).publish('e', 1)
+    lines.length = 0
+    for (let n = 0; n < 2; n++) await serve(store, () => {})
+    assert.equal(lines.length, 1)
+    assert.match(lines.join(), /'test' is new .*up to 1 events? 'e' were stored before/)
   })
 
   it('gets as many events as it runs, and leaves the others to the next process', async () => {

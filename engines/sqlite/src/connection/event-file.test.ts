@@ -314,6 +314,30 @@ describe('an open file', () => {
     assert.equal(setting.file.groups.lag(group), 1)
   })
 
+  it('takes for all its groups together no more at a time than the event loop has time for', async () => {
+    const setting = new Setting()
+    const patterns = ['p', 'q']
+    const groups = patterns.map((pattern) => setting.group(false, pattern))
+    for (const pattern of patterns) for (let n = 0; n < 512; n++) setting.publish({ pattern })
+    await setting.turns()
+    const members = groups.map((group) => setting.member(group, 400))
+    const taken = () => members.map(({ has }) => has.length)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(taken(), [400, 112])
+    await setting.turns()
+    assert.deepEqual(taken(), [400, 400])
+  })
+
+  it('waits for nothing when it is closed', async () => {
+    const setting = new Setting()
+    setting.member(setting.group(), 9)
+    setting.publish({ due: 700 })
+    await setting.turns()
+    assert.equal(setting.clock.waiting, 1)
+    setting.file.close()
+    assert.equal(setting.clock.waiting, 0)
+  })
+
   it('writes what is left when it is closed', () => {
     const setting = new Setting()
     for (let n = 0; n < 600; n++) setting.publish()

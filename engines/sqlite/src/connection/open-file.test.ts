@@ -120,6 +120,17 @@ describe('a file', () => {
       }
     })
 
+  it('is closed when its last user has closed it, each of them once', async () => {
+    const files = new Files(runtimeDriver, sqliteOptions(path.join(folder, 'users.db'), {}))
+    const [one, other] = [await files.use(), await files.use()]
+    await one.close()
+    await one.close()
+    assert.deepEqual([one.isConnected, other.isConnected], [false, true])
+    assert.deepEqual(other.file.query('select 1 as n'), [{ n: 1 }])
+    await other.close()
+    assert.throws(() => other.file.query('select 1 as n'))
+  })
+
   it('has one owner: another process is told, and gets it when the owner was killed', async () => {
     const file = path.join(folder, 'owned.db')
     const owner = spawn(process.execPath, [OWNER, file], { stdio: ['ignore', 'pipe', 'inherit'] })

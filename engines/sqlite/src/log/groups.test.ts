@@ -44,6 +44,14 @@ describe('a group', () => {
     })
   })
 
+  it('that is new skips what is stored, without what is deleted', () => {
+    const given = new OpenLog(undefined, { maxAge: 1_000 })
+    given.publish(0, {}, {})
+    given.publish(500, {})
+    given.log.prune(1_000)
+    assert.deepEqual([given.join('g').skipped, given.join('h', 'p', { start: 'all' }).skipped], [1, 0])
+  })
+
   it('goes on where it was, and refuses another order', () => {
     const given = new OpenLog()
     const group = given.join('g')
@@ -130,6 +138,17 @@ describe('a group', () => {
     given.log.transactions.run('process', () => given.groups.setBack(3_000))
     assert.equal(group.due, 3_000)
     assert.deepEqual([ids(given.take(group, 1, 2_999)), ids(given.take(group, 1, 3_000))], [[], ['a']])
+  })
+
+  it('has what was given back at once before all others, though the clock was set back behind their beginning', () => {
+    const given = new OpenLog()
+    const group = given.join('g')
+    given.publish(5_000, { id: 'a' }, { id: 'b' })
+    const [a, b] = given.take(group, 2, 5_000) as [TakenEvent, TakenEvent]
+    given.settle(group, { kind: 'back', event: a, pause: 1_000 }, 5_000)
+    given.log.transactions.run('process', () => given.groups.setBack(9_000))
+    given.settle(group, { kind: 'back', event: b, pause: 0 }, 2_000)
+    assert.deepEqual(ids(given.take(group, 2, 2_000)), ['b', 'a'])
   })
 
   it('has its dead letters alone, gives one back from its first attempt on, and deletes one', () => {
