@@ -12,7 +12,16 @@ import {
 import { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { rabbitmqOptions } from '../options/options.ts'
 import { FakeRabbitServer } from '../testing/fake-server.ts'
-import { exchangeOf, keyOf, queueOfDead, queueOfGroup, queueOfPause, STORED } from '../words/names.ts'
+import {
+  exchangeOf,
+  GROUPS,
+  keyOf,
+  queueOfDead,
+  queueOfGroup,
+  queueOfPause,
+  queueOfPaused,
+  STORED
+} from '../words/names.ts'
 import { RabbitConsumer } from './consumer.ts'
 import { Copies } from './copies.ts'
 import { HEADER } from './stored.ts'
@@ -357,6 +366,74 @@ describe('a durable handler', () => {
     assert.equal(scene.count(QUEUE), 0)
   })
 
+  it('counts events that run, that wait in its queue, and that pause', async () => {
+    const scene = newScene()
+    scene.handle = ({ data }) => {
+      if (data === 'fails') throw new RetryLater(5_000)
+      return new Promise(() => {})
+    }
+    const consumer = await scene.join({ concurrency: 2 })
+    for (const data of ['fails', 1, 2, 3]) await scene.publish(data)
+    await consumer.look()
+    assert.equal(consumer.figures.lag, 4)
+  })
+
+  it('goes on when the server has closed only the channel on which its service publishes', async () => {
+    const scene = newScene()
+    const consumer = await scene.join()
+    consumer.lost()
+    await scene.publish('x')
+    assert.deepEqual(scene.data, ['x'])
+  })
+
+  it('that is paused gives its turn to others when the server has passed its acknowledgements on', async () => {
+    const scene = newScene()
+    const consumer = await scene.join({ ordered: true })
+    await scene.publish('x', { [HEADER.key]: 'k' })
+    scene.server.publish(GROUPS, queueOfPaused('g'), Buffer.from('paused'), {})
+    const consuming = () => scene.server.queues.get(QUEUE)?.consumers.length
+    await consumer.look()
+    await scene.advance(99)
+    assert.equal(consuming(), 1)
+    await scene.advance(1)
+    assert.equal(consuming(), 0)
+  })
+
+  it('that fails while it stops is stored for its retry alone', async () => {
+    const scene = newScene()
+    let fail!: () => void
+    scene.handle = () =>
+      new Promise((_, reject) => {
+        fail = () => reject(new RetryLater(5_000))
+      })
+    const consumer = await scene.join()
+    await scene.publish('x')
+    const stopping = consumer.stop()
+    await settled(scene.server)
+    fail()
+    await scene.advance(100)
+    await stopping
+    assert.deepEqual([scene.count(QUEUE), scene.count(SHORT)], [0, 1])
+  })
+
+  it('that stops while a retry is moved leaves it in one queue alone', async () => {
+    const scene = newScene()
+    scene.handle = () => {
+      throw new RetryLater(1_000)
+    }
+    const consumer = await scene.join()
+    await scene.publish('x')
+    let stopping: Promise<void> | undefined
+    scene.clock.after(1_000, () => {
+      stopping = consumer.stop()
+    })
+    await scene.advance(1_000)
+    // Acknowledgements are passed on over the channel of retries, and then over that of events.
+    for (let n = 0; n < 2; n++) await scene.advance(100)
+    await stopping
+    assert.equal((scene.count(QUEUE) ?? 0) + (scene.count(SHORT) ?? 0), 1)
+  })
+
   it('stops when its running events have ended, and receives nothing meanwhile', async () => {
     const scene = newScene()
     let done!: () => void
@@ -370,9 +447,14 @@ describe('a durable handler', () => {
     await settled(scene.server)
     await scene.publish(1)
     done()
-    await settled(scene.server)
-    // The acknowledgements are passed on to the queue.
-    await scene.advance(100)
+    let hasStopped = false
+    void stopping.then(() => {
+      hasStopped = true
+    })
+    // The server passes the acknowledgements on to the queue, and would forget them with the channel.
+    await scene.advance(99)
+    assert.equal(hasStopped, false)
+    await scene.advance(1)
     await stopping
     assert.deepEqual(scene.data, [0])
     assert.equal(scene.count(QUEUE), 1)
