@@ -15,9 +15,10 @@ describe('the search for receivers in Redis', () => {
   let sent: string[]
   let subscribed: string[]
   let lookUps: number
+  let mayMiss: boolean
   let routing: Routing
   beforeEach(() => {
-    ;[lists, there, sent, subscribed, lookUps] = [[[]], new Set(), [], [], 0]
+    ;[lists, there, sent, subscribed, lookUps, mayMiss] = [[[]], new Set(), [], [], 0, false]
     const sending: Sending = {
       isConnected: true,
       send: async (channel, _words, heard) => {
@@ -32,6 +33,7 @@ describe('the search for receivers in Redis', () => {
     }
     const driver = {
       subscribe: async (channel: string) => void subscribed.push(channel),
+      mayMiss: async () => mayMiss,
       services: async () => {
         lookUps++
         return lists.length > 1 ? lists.shift() : lists[0]
@@ -107,6 +109,33 @@ describe('the search for receivers in Redis', () => {
         [what, 4, true, true]
       )
     }
+  })
+
+  const toNest = { route: 'p', words: EVENT, reply: 'r', headers: undefined, isForOurs: false }
+
+  it('asks a NestJS service, looks up the processes for that no more than needed, and again after a loss', async () => {
+    there.add('p')
+    for (const expected of [2, 2]) {
+      routing.ask(toNest)
+      await settle()
+      assert.equal(lookUps, expected)
+    }
+    routing.lost()
+    routing.ask(toNest)
+    await settle()
+    assert.deepEqual([sent, lookUps], [['p', 'p', 'p'], 4])
+  })
+
+  it('says at once that nobody has a request, if NestJS has not, or would be asked at another node', async () => {
+    routing.ask(toNest)
+    await settle()
+    assert.deepEqual([sent, lookUps], [['p', 'nobody'], 1])
+    sent = []
+    mayMiss = true
+    there.add('p')
+    routing.ask(toNest)
+    await settle()
+    assert.deepEqual(sent, ['nobody'])
   })
 
   it('says that nobody has an event only if no queue, no NestJS service and no store has it', async () => {

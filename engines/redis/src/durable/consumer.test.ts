@@ -168,6 +168,28 @@ describe('a durable handler over Redis', () => {
     assert.deepEqual(patterns, ['p.a', 'p.a'])
   })
 
+  it('runs redriven dead letters one after the other, beside new events', async () => {
+    let isBroken = true
+    const { handler, go } = busy()
+    const run = (message: IncomingMessage) => {
+      if (isBroken) throw new Error('not now')
+      return handler(message)
+    }
+    await over.serve('p', run, { concurrency: 9, retry: { attempts: 1 } })
+    await over.publish('p', [1, 2])
+    await over.settle()
+    isBroken = false
+    const { store } = await over.connect()
+    for (const { position = '' } of over.server.streams.entries(deadOf('g')))
+      await new RedisDeadLetters('g', async () => store).redrive(position)
+    await over.publish('p', [3])
+    await over.settle()
+    assert.deepEqual(seen.toSorted(), ['1 1', '3 1'])
+    go()
+    await over.settle()
+    assert.deepEqual(seen.toSorted(), ['1 1', '2 1', '3 1'])
+  })
+
   it('reads dead letters page by page, each once', async () => {
     const { store } = await over.connect()
     for (let n = 0; n < 250; n++)
@@ -193,6 +215,19 @@ describe('a durable handler over Redis', () => {
     go()
     await over.settle()
     assert.deepEqual(seen, ['a1 1', 'b1 1', 'b2 1', 'a2 1'])
+  })
+
+  it('goes on with an ordered event that runs when the server is back, and runs it once', async () => {
+    const { handler, go } = busy()
+    await over.serve('p', handler, { ordered: true })
+    await over.publish('p', [1, 2], 'k')
+    await over.settle()
+    over.server.stop()
+    over.server.start()
+    await over.settle()
+    go()
+    await over.settle()
+    assert.deepEqual([seen, pendingOf('p')], [['1 1', '2 1'], 0])
   })
 
   it('leaves an ordered group to one process, and goes on when that one stops', async () => {
@@ -308,6 +343,16 @@ describe('a durable handler over Redis', () => {
     await over.publish('wide.b', ['b'])
     await over.settle()
     assert.deepEqual(seen.toSorted(), ['a 1', 'b 1'])
+  })
+
+  it('with wildcards finds streams that were created while the server was away', async () => {
+    await over.serve('wide.*', note)
+    over.server.stop()
+    over.server.streams.ensure('wide.a', 'a stream')
+    over.server.streams.write(streamOf('wide.a'), ['packet', '{"pattern":"wide.a","data":1}', 'id', 'a'])
+    over.server.start()
+    await over.settle()
+    assert.deepEqual(seen, ['1 1'])
   })
 
   it('begins again behind the events that are done when its group is deleted, and logs it once', async () => {

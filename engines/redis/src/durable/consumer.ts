@@ -236,7 +236,6 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   /** There is a server again. */
   restored(): void {
     if (this.#isOrdered) this.#uncertain()
-    if (this.#isWide) this.#discoverMore()
     this.#wakeAll(true)
     this.#look()
   }

@@ -15,7 +15,10 @@ class OverStore {
   lost: readonly string[] = []
   last = '0-0'
   readonly kept: (readonly string[])[] = []
+  /** For each request whether it was for all events. */
+  readonly takesAll: boolean[] = []
   #answer: (take: Take) => void = () => {}
+  #refuse: (error: Error) => void = () => {}
   /** Called by the test: the store has run the command. */
   readonly #ends = new Map<string, () => void>()
   readonly #source = { stream: streamOf('p'), pattern: 'p', isAgain: false }
@@ -23,10 +26,13 @@ class OverStore {
 
   constructor() {
     const store = {
-      take: () =>
-        new Promise<Take>((resolve) => {
+      take: (_reader: unknown, _room: number, isAll: boolean) => {
+        this.takesAll.push(isAll)
+        return new Promise<Take>((resolve, reject) => {
           this.#answer = resolve
-        }),
+          this.#refuse = reject
+        })
+      },
       keep: async (_: unknown, places: readonly string[]) => {
         this.kept.push(places)
         return this.lost
@@ -38,14 +44,19 @@ class OverStore {
       giveBack: () => this.#asked('giveBack'),
       leave: async () => void this.asked.push('leave')
     }
-    const connection = { isConnected: true, hear: async () => {}, store } as unknown as RedisConnection
+    const connection = {
+      isConnected: true,
+      hear: async () => {},
+      unhear() {},
+      store
+    } as unknown as RedisConnection
     const owner = {
       ...{ room: 2, isIdle: false, uncertain() {}, paused() {}, fill() {} },
       receive: (events: readonly RedisEvent[]) => {
         for (const event of events) this.feed.held.take(event)
       }
     }
-    const rest = { rounds: { add() {} }, owner, logger: { error() {}, warn() {} } }
+    const rest = { rounds: { add() {}, remove() {} }, owner, logger: { error() {}, warn() {} } }
     const options = { source: this.#source, group: 'g', process: 'a', ackWait: 30_000, ...rest }
     this.feed = new Feed(options as unknown as FeedOptions)
     void this.feed.start(connection)
@@ -69,6 +80,12 @@ class OverStore {
     const full = { done: '', first: '', undone: 0, more: -1, ...standing }
     this.feed.wake()
     this.#answer({ state: 'ok', isNew: false, entries, refusal: '', standing: full })
+    await this.settle()
+  }
+
+  /** The server is lost, or refuses the request. */
+  async refuse(error = new Error('Connection is closed.')): Promise<void> {
+    this.#refuse(error)
     await this.settle()
   }
 
@@ -121,6 +138,34 @@ describe('one stream of a group in Redis', () => {
       events.map(({ leasedUntil }) => leasedUntil > performance.now()),
       [false, true]
     )
+  })
+
+  it('asks for all events again if the server did not answer a request for them', async () => {
+    const over = new OverStore()
+    await over.settle()
+    await over.refuse()
+    await over.take({})
+    await over.take({})
+    assert.deepEqual(over.takesAll, [true, true, false])
+  })
+
+  it('gives back what arrives when it has stopped', async () => {
+    const over = new OverStore()
+    await over.settle()
+    const stopped = over.feed.stop()
+    await over.take({ first: '1-0' }, '1-0')
+    await stopped
+    assert.deepEqual([over.asked, over.feed.held.all.size], [['giveBack'], 0])
+  })
+
+  it('tells the server nothing of events of a stream that is gone: another event may have the position', async () => {
+    const over = new OverStore()
+    const events = ['1-0', '2-0'].map((place) => over.hold(place)) as [RedisEvent, RedisEvent]
+    for (const event of events) event.isOnlyHere = true
+    over.feed.acknowledge(events[0])
+    over.feed.giveBack([events[1]], 0)
+    await over.settle()
+    assert.deepEqual([over.asked, over.feed.held.all.size], [[], 0])
   })
 
   it('leaves its group when the server has all that it was told: a process with events is kept', async () => {
