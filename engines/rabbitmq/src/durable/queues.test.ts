@@ -15,13 +15,13 @@ import { declareQueues } from './queues.ts'
 
 /** What is declared for a handler: the settings of each queue, and the bindings. */
 async function declared(ordered: boolean) {
-  const queues = new Map<string, QueueSettings['arguments']>()
+  const queues = new Map<string, Readonly<Record<string, unknown>> | undefined>()
   const bound: string[] = []
   const channel = {
     declareExchange: async () => {},
     declareQueue: async (name: string, settings: QueueSettings) => {
       assert.equal(settings.durable, true)
-      queues.set(name, settings.arguments)
+      queues.set(name, settings.arguments as Readonly<Record<string, unknown>> | undefined)
     },
     bindQueue: async (queue: string, exchange: string, key: string) =>
       void bound.push(`${exchange} ${key} ${queue}`)
