@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Carried, CarrierListener, Subject } from '@elysia-microservices/engine'
-import type { Driver } from '../driver.ts'
+import type { Driver, Packet } from '../driver.ts'
 import { mqttOptions } from '../options/options.ts'
 import { FakeMqttServer } from '../testing/fake-server.ts'
 import { MqttConnection } from './mqtt-connection.ts'
@@ -80,6 +80,100 @@ describe('a connection to MQTT', () => {
     client.publish('p', REQUEST, `${inbox}2`)
     await client.flush()
     assert.deepEqual([requests.length, heard.length], [1, 1])
+  })
+
+  /** A connection of whose server the test knows all that it is asked. */
+  async function observed(maximumPacketSize?: number) {
+    const asked: { subscribed: [string, number | undefined][]; published: Packet[]; ended: string[] } = {
+      ...{ subscribed: [], published: [], ended: [] }
+    }
+    let confirm = (told: (() => void) | undefined) => told?.()
+    const driver: Driver = {
+      connect: async () => ({
+        isOpen: true,
+        receiveMaximum: 65_535,
+        maximumPacketSize,
+        publish: (packet, told) => {
+          asked.published.push(packet)
+          confirm(() => told?.(true, undefined))
+        },
+        subscribe: async (filter, id) => void asked.subscribed.push([filter, id]),
+        unsubscribe: async (filters) => void asked.ended.push(...filters),
+        ping: async () => {},
+        end: async () => {}
+      })
+    }
+    const client = await connect(server.port, driver)
+    const waiting: ((() => void) | undefined)[] = []
+    return {
+      ...asked,
+      client,
+      /** From now on confirmations wait. @returns a function that lets them come */
+      hold: () => {
+        confirm = (told) => void waiting.push(told)
+        return () => {
+          confirm = (told) => told?.()
+          for (const told of waiting.splice(0)) told?.()
+        }
+      }
+    }
+  }
+
+  it('sends no larger messages than its server takes, and none without parts that are very large', async () => {
+    assert.equal((await observed(1_000)).client.maxPayload, 1_000)
+    assert.equal((await observed()).client.maxPayload, 16 * 1024 * 1024)
+  })
+
+  it('tells the server how long a request is of use', async () => {
+    const { client, published } = await observed()
+    client.publish('p', REQUEST, `${client.newInbox()}1`, undefined, 4_200)
+    assert.equal(published.at(-1)?.properties?.messageExpiryInterval, 5)
+  })
+
+  it('subscribes once to the answers of NestJS to a pattern', async () => {
+    const { client, subscribed } = await observed()
+    for (let n = 0; n < 3; n++) client.publish('p', REQUEST, `${client.newInbox()}${n}`)
+    assert.deepEqual(subscribed, [['p/reply', undefined]])
+  })
+
+  it('gives each subscription a number of its own from 1 on, and events no topic of requests', async () => {
+    const { client, subscribed } = await observed()
+    const subjects = [
+      { address: 'a/+', answers: true, isExact: false },
+      { address: 'b', answers: false, isExact: true }
+    ]
+    await client.take(subjects as unknown as Subject[], () => {})
+    assert.deepEqual(
+      subscribed.map(([filter, id]) => [filter.replace(/^\$share\/[^/]+\//, ''), id]),
+      [
+        ['a/+', 1],
+        [`${client.togetherAt('a/+')}`, 2],
+        ['b', 3]
+      ]
+    )
+  })
+
+  it('lets senders wait while its server has much that it has not confirmed, and go on then', async () => {
+    const { client, hold } = await observed()
+    const go = hold()
+    let resumed = 0
+    const sender = { resume: () => void resumed++ }
+    assert.equal(client.hasRoomFor(sender), true)
+    client.emit('a', 'x'.repeat(1024 * 1024))
+    const hadRoom = client.hasRoomFor(sender)
+    go()
+    assert.equal(hadRoom, false)
+    await until(() => resumed === 1)
+    assert.equal(client.hasRoomFor(sender), true)
+  })
+
+  it('lets senders go on that have waited for a server that was lost', async () => {
+    const client = await connect()
+    let resumed = 0
+    server.stop()
+    assert.equal(client.hasRoomFor({ resume: () => void resumed++ }), false)
+    server.start()
+    await until(() => resumed === 1)
   })
 
   it('hears the answers of NestJS to the last of its calls, and no more those of patterns called long ago', async () => {

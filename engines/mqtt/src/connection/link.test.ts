@@ -179,7 +179,7 @@ describe('a link to MQTT', () => {
   it('waits at a flush for each confirmation, and for the server to have what it does not confirm', async () => {
     const { link, confirm, pings } = await driven()
     const ended: string[] = []
-    const flush = (name: string) => void link.flush().then(() => ended.push(name))
+    const flush = (name: string, asks = false) => void link.flush(asks).then(() => ended.push(name))
     for (const topic of ['a', 'b', 'c']) link.publish(message(topic))
     flush('three')
     confirm[0]?.()
@@ -199,6 +199,12 @@ describe('a link to MQTT', () => {
     flush('nothing')
     await turn()
     assert.deepEqual([ended.at(-1), pings.length], ['nothing', 1])
+    flush('asked', true)
+    await turn()
+    assert.deepEqual([ended.at(-1), pings.length], ['nothing', 2])
+    pings[1]?.()
+    await turn()
+    assert.equal(ended.at(-1), 'asked')
   })
 
   it('fails what waits for a lost server, and counts again with the next one', async () => {
@@ -265,6 +271,29 @@ describe('a link to MQTT', () => {
     // The longest pause before the next attempt is 200 ms.
     await new Promise((resolve) => setTimeout(resolve, 250))
     assert.equal(connections.length, 1)
+  })
+
+  it('that is closed while it connects again ends the connection when it is there', async () => {
+    const ended: number[] = []
+    const connects: (() => void)[] = []
+    const listeners: DriverListener[] = []
+    const driver: Driver = {
+      connect: async (_server, _options, _clientId, listener) => {
+        const number = listeners.push(listener)
+        if (number > 1) await new Promise<void>((resolve) => connects.push(resolve))
+        const nothing = async () => {}
+        const rest = { subscribe: nothing, unsubscribe: nothing, publish() {}, ping: nothing }
+        const end = async () => void ended.push(number)
+        return { isOpen: true, maximumPacketSize: undefined, receiveMaximum: undefined, ...rest, end }
+      }
+    }
+    const link = await open('one', undefined, driver)
+    listeners[0]?.lost(undefined)
+    while (connects.length === 0) await turn()
+    await link.close()
+    connects[0]?.()
+    await turn()
+    assert.deepEqual(ended, [2])
   })
 
   it('publishes again although many messages were never confirmed', async () => {
