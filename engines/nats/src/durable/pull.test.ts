@@ -6,19 +6,20 @@ import { Pull } from './pull.ts'
 
 interface Request {
   readonly batch: number
+  readonly max_bytes: number
   readonly expires: number
   readonly idle_heartbeat: number
   readonly id?: string
 }
 
 /** A pull over a connection whose server answers as the test says. */
-function setting({ room = 2_000, isPinned = false } = {}) {
+function setting({ room = 2_000, isPinned = false, maxPayload = 1024 } = {}) {
   const requests: Request[] = []
   let hear: (error: null, message: Msg) => void = () => {}
   let inbox = ''
   const connection = {
     isConnected: true,
-    maxPayload: 1024,
+    maxPayload,
     newStoreInbox: () => 'inbox.',
     subscribe: (_: string, __: undefined, listener: typeof hear) => {
       hear = listener
@@ -135,6 +136,28 @@ describe('a pull', () => {
     status(423, 'Nats-Wrong-Pin-Id')
     assert.deepEqual([said, pull.pin, requests.at(-1)?.id], [['unpinned'], undefined, undefined])
     await pull.stop()
+  })
+
+  it('of an ordered handler keeps a pin that it got while a request without it was on its way', async () => {
+    const { pull, said, status } = setting({ isPinned: true })
+    pull.pin = 'old'
+    pull.restored()
+    pull.pin = 'new'
+    status(423, 'Nats-Wrong-Pin-Id')
+    assert.deepEqual([pull.pin, said], ['new', []])
+    await pull.stop()
+  })
+
+  it('has room for the largest event, whatever the server takes', async () => {
+    const MEGABYTE = 1024 * 1024
+    for (const [maxPayload, most] of [
+      [1_024, 8 * MEGABYTE],
+      [64 * MEGABYTE, 64 * MEGABYTE + 64 * 1024]
+    ] as const) {
+      const { pull, requests } = setting({ maxPayload })
+      assert.equal(requests[0]?.max_bytes, most)
+      await pull.stop()
+    }
   })
 
   it('tells that its consumer is gone, or may be, and waits before it requests again', async () => {

@@ -212,6 +212,20 @@ describe('a durable handler over NATS', () => {
     go()
   })
 
+  it('of an ordered group begins nothing while its server is lost: another process may be served by then', async () => {
+    const { handler, go } = busy(note)
+    await over.serve('p', handler, { ordered: true })
+    await over.publish('p', [1, 2], 'k')
+    await over.until(() => seen.length === 1)
+    over.server.stop()
+    await over.settle()
+    go()
+    await over.settle()
+    assert.deepEqual(seen, ['1 1'])
+    over.server.start()
+    await over.until(() => seen.length === 2)
+  })
+
   it('of an ordered group that takes over waits for what the process before it runs', async () => {
     const { handler, go } = busy(note)
     const first = await over.serve('p', handler, { ordered: true, concurrency: 1 })

@@ -51,11 +51,7 @@ export class Streams {
     const wanted = isIn ? (stream as { name: string; subjects: readonly string[] }) : undefined
     const found = wanted?.name ?? (await this.#find(subject))
     const name = found ?? streamName(subject)
-    return this.#ensureStream(
-      name,
-      wanted?.subjects ?? [subject],
-      found !== undefined && wanted === undefined
-    )
+    return this.#ensureStream(name, wanted?.subjects ?? [subject])
   }
 
   /** Creates the streams of dead letters if they are missing. */
@@ -81,7 +77,7 @@ export class Streams {
     )
   }
 
-  async #ensureStream(name: string, subjects: readonly string[], isForeign: boolean): Promise<string> {
+  async #ensureStream(name: string, subjects: readonly string[]): Promise<string> {
     const { storage, replicas, maxAge, maxBytes, duplicateWindow } = this.#storage
     const config: Partial<StreamConfig> & { name: string } = {
       name,
@@ -103,16 +99,16 @@ export class Streams {
         // Another process may have created the stream in between.
         const made = await this.#info(name)
         if (made === undefined) throw readableError(error, `The stream '${name}' for ${subjects.join(', ')}`)
-        await this.#adapt(made, config, isForeign)
+        await this.#adapt(made, config)
         return name
       }
     }
-    await this.#adapt(known, config, isForeign)
+    await this.#adapt(known, config)
     return name
   }
 
   /** Raises the limits of an existing stream. Refuses changes that would delete events or that NATS does not allow. */
-  async #adapt(known: StreamConfig, wanted: Partial<StreamConfig>, isForeign: boolean): Promise<void> {
+  async #adapt(known: StreamConfig, wanted: Partial<StreamConfig>): Promise<void> {
     const { name } = known
     if (known.no_ack)
       throw new OptionError(
@@ -125,7 +121,7 @@ export class Streams {
     const missing = (wanted.subjects ?? []).filter(
       (one) => !known.subjects.some((given) => covers(given, one))
     )
-    if (missing.length > 0 && !isForeign) change.subjects = [...known.subjects, ...missing]
+    if (missing.length > 0) change.subjects = [...known.subjects, ...missing]
     if (set.has('storage') && known.storage !== wanted.storage)
       refused.push(`storage is '${known.storage}', not '${wanted.storage}'`)
     if (set.has('replicas') && known.num_replicas !== wanted.num_replicas)
