@@ -262,6 +262,16 @@ describe('a durable handler over Kafka', () => {
     assert.equal(scene.committed(), undefined)
   })
 
+  it('joins its group when it is started again, after a start that has failed', async () => {
+    const scene = newScene()
+    let refusals = 1
+    scene.cluster.refuses = (request) =>
+      request === 'heartbeat' && refusals-- > 0 ? Code.groupAuthorization : undefined
+    const { begun } = await scene.join({ starts: 2 })
+    await scene.publish('x')
+    await scene.until(() => begun.length === 1)
+  })
+
   it('waits while its group is paused, and then goes on in order with what had not begun', async () => {
     const scene = newScene()
     const { handle, end } = held()

@@ -32,6 +32,8 @@ export interface Process {
 export interface JoinOptions extends DurableOptions {
   /** Default: `p`. */
   readonly pattern?: string
+  /** How often it is started at most, because a start fails. Default: once. */
+  readonly starts?: number
   /** The handler. Default: it does nothing. */
   readonly handle?: (message: IncomingMessage) => unknown
 }
@@ -102,6 +104,7 @@ export class Scene {
     pattern = 'p',
     handle = () => {},
     group = 'g',
+    starts = 1,
     ...options
   }: JoinOptions = {}): Promise<Process> {
     const begun: unknown[] = []
@@ -133,6 +136,7 @@ export class Scene {
     }
     this.#consumers.push(consumer)
     await store.attach(connection)
+    for (let left = starts - 1; left > 0; left--) await consumer.start(connection).catch(() => {})
     await consumer.start(connection)
     consumer.begin()
     await this.settled()
