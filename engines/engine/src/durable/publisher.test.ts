@@ -55,6 +55,19 @@ describe('a publisher', () => {
     assert.ok(publisher.isIdle)
   })
 
+  it('takes as many bytes as it has room for, and others when these are stored', async () => {
+    const { server, publisher } = publishing()
+    const size = 1024 * 1024
+    for (let n = 0; n < 100; n++) {
+      const published = publisher.publish(event(`e${n}`, { size }))
+      await turn()
+      server.store(1)
+      server.answer(1)
+      await published
+    }
+    assert.ok(publisher.isIdle)
+  })
+
   it('goes on when events are too old to be sent again', async () => {
     const server = new SlowStore()
     const publisher = new Publisher<OutgoingEvent>({ title: 'NATS', duplicateWindow: 1 })
