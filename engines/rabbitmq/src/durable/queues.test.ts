@@ -13,7 +13,7 @@ import {
 } from '../words/names.ts'
 import { declareQueues } from './queues.ts'
 
-/** What is declared for a handler: the settings of each queue, and the bindings. */
+/** Declares the queues of a handler. @returns the settings of each, and the bindings */
 async function declared(ordered: boolean) {
   const queues = new Map<string, Readonly<Record<string, unknown>> | undefined>()
   const bound: string[] = []
