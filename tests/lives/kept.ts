@@ -50,6 +50,42 @@ const REQUEST = {
 export const KEPT: readonly Kept[] = [
   {
     fault:
+      'An event that was emitted for a durable handler alone was lost without a word, if a store beside the transport keeps the events',
+    seed: 1,
+    plan: {
+      config: { ...PLAIN, carrier: 'mqtt' },
+      steps: [{ at: 0, do: 'emit', client: 0, to: 'kept', takes: 0, times: 1, size: 0 }]
+    }
+  },
+  {
+    fault:
+      'The start of a service whose PostgreSQL server was lost meanwhile went on for an hour, without waitForConnection, when the wall clock stepped back',
+    seed: 20_000_524,
+    plan: {
+      config: { ...PLAIN, carrier: 'postgres', hasOther: true, delay: 5 },
+      steps: [
+        { at: 12, do: 'join' },
+        { at: 15, do: 'redrive' },
+        { at: 0, do: 'still', for: 796 },
+        { at: 0, do: 'hop', by: -3_600_000 },
+        { at: 0, do: 'die' }
+      ]
+    }
+  },
+  {
+    fault:
+      'A connection that listens to PostgreSQL stayed open for ever when the one before it had been lost while it began to listen',
+    seed: 20_000_546,
+    plan: {
+      config: { ...PLAIN, carrier: 'postgres', hasOther: true, delay: 30 },
+      steps: [
+        { at: 416, do: 'die' },
+        { at: 478, do: 'away', for: 1 }
+      ]
+    }
+  },
+  {
+    fault:
       'A client over MQTT did not close when its server stood still and then ended: the server of lives forgot it',
     seed: 7_000_428,
     plan: {

@@ -27,7 +27,8 @@ const { values } = parseArgs({
 const clock = performance.now.bind(performance)
 // It takes seconds.
 const wanted = `${values.carriers ?? 'postgres'},${values.stores ?? 'postgres'},${values.beside}`
-if (wanted.includes('postgres')) await openDatabase()
+const hasDatabase = wanted.includes('postgres')
+if (hasDatabase) await openDatabase()
 const world = World.enter()
 const { hunt, relive, replay } = await import('./hunt.ts')
 const wishes = {
@@ -40,7 +41,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 async function run(): Promise<number> {
   if (values.seed !== undefined) return replay(world, Number(values.seed), { ...wishes, print })
-  const broken = values.kept ? await relive(world, print) : 0
+  const broken = values.kept ? await relive(world, hasDatabase, print) : 0
   if (values.kept && values.minutes === undefined) return broken
   const found = await hunt(world, {
     ...wishes,

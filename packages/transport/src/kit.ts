@@ -76,7 +76,7 @@ export {
   tracedSent
 } from './development-trace.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
-export { ageOf, LOOK_AT_CLOCK } from './durable/clock.ts'
+export { ageOf, LOOK_AT_CLOCK, monotonicClock } from './durable/clock.ts'
 export {
   type ChangedDeadLetter,
   changeDeadLetters,

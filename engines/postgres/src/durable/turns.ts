@@ -6,10 +6,10 @@ import { newSecret } from '@elysia-microservices/engine'
 import {
   type Clock,
   type Logger,
+  monotonicClock,
   nextTurn,
   quietLog,
-  shown,
-  systemClock
+  shown
 } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { Turn, Wanted } from '../connection/turn.ts'
@@ -33,9 +33,6 @@ const LISTEN_AGAIN = 1_000
 const FAREWELL = 1_000
 /** Events stay with a process for as many `ackWait` more at most while its turns take long. */
 const MOST_GRACE = 9
-
-/** A clock that only goes forward, whatever becomes of the system's. */
-const monotonicClock: Clock = { now: () => performance.now(), after: systemClock.after }
 
 /** An event of a turn, and the handler that gets it. */
 type Fresh = readonly [Taker, TakenEvent]

@@ -21,13 +21,13 @@ export const IN_MEMORY = ':memory:'
  * @throws {ConnectionError} the file cannot be opened at the moment
  */
 export async function openFile(driver: Driver, file: string, patience = PATIENCE): Promise<Database> {
-  const end = Date.now() + patience
+  const end = performance.now() + patience
   for (;;) {
     try {
       return openNow(driver, file)
     } catch (error) {
       if (!isLocked(error)) throw openFailure(file, error)
-      if (Date.now() > end) throw ownedElsewhere(file)
+      if (performance.now() > end) throw ownedElsewhere(file)
       await new Promise((resolve) => setTimeout(resolve, PAUSE))
     }
   }

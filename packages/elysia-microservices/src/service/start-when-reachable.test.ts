@@ -54,6 +54,28 @@ describe('a start that waits for its engine', () => {
     assert.deepEqual([other.state.attempts, other.logged], [1, []])
   })
 
+  it('is tried no longer when the clock of the system is set back', async () => {
+    const { now } = Date
+    let attempts = 0
+    const start = async () => {
+      attempts++
+      Date.now = () => now() - 3_600_000
+      throw DOWN
+    }
+    const patience = {
+      title: '',
+      wait: 0,
+      signal: AbortSignal.timeout(1_000),
+      logger: { error() {}, warn() {} }
+    }
+    try {
+      await assert.rejects(startWhenReachable(start, patience), DOWN)
+    } finally {
+      Date.now = now
+    }
+    assert.equal(attempts, 1)
+  })
+
   it('fails at once for any other reason, such as missing rights', async () => {
     for (const error of [
       new OptionError('options.url', 'options.url must be an address'),

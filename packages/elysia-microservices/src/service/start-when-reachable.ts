@@ -3,8 +3,8 @@ import {
   type Clock,
   ConnectionError,
   type Logger,
-  paused,
-  systemClock
+  monotonicClock,
+  paused
 } from '@elysia-microservices/transport/kit'
 
 /** Milliseconds between two attempts: after the first one, and at most. */
@@ -28,7 +28,7 @@ export interface Patience {
  * @throws {Error} the start has failed for another reason, or the time is over
  */
 export async function startWhenReachable(start: () => Promise<void>, patience: Patience): Promise<void> {
-  const { title, wait, signal, logger, clock = systemClock } = patience
+  const { title, wait, signal, logger, clock = monotonicClock } = patience
   const end = clock.now() + wait
   for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     try {

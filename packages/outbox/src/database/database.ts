@@ -26,8 +26,8 @@ export interface Database<Transaction = unknown> extends Connection {
    * Listens on a separate connection.
    * @param wake called for each notification, and each time listening begins, also after a lost connection, because
    * what was notified before was not heard
-   * @param lost called if the connection is lost, unless the driver reconnects by itself
-   * @returns a function that stops listening
+   * @param lost called once if the connection is lost after listening has begun, unless the driver reconnects by itself
+   * @returns a function that stops listening; rejects if the connection is lost before listening has begun
    */
   listen(channel: string, wake: () => void, lost: () => void): Promise<() => Promise<void>>
 }

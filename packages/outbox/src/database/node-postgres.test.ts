@@ -60,3 +60,68 @@ describe('a transaction of pg', () => {
     assert.deepEqual(released, [true])
   })
 })
+
+/** A pool of one client, whose connection can be lost. */
+function fragilePool() {
+  const listeners = new Map<string, (argument: unknown) => void>()
+  let answer = (_error?: Error) => {}
+  const client = {
+    query: () =>
+      new Promise((resolve, reject) => {
+        answer = (error) => (error === undefined ? resolve({ rows: [] }) : reject(error))
+      }),
+    on: (event: string, listener: () => void) => listeners.set(event, listener),
+    removeListener: (event: string, listener: unknown) =>
+      listeners.get(event) === listener && listeners.delete(event),
+    release() {}
+  }
+  const pool = {
+    totalCount: 1,
+    query: client.query,
+    connect: (connected: (error: undefined, given: typeof client) => void) => connected(undefined, client)
+  }
+  const tell = (error: Error) => {
+    listeners.get('error')?.(error)
+    listeners.get('end')?.(undefined)
+  }
+  return { pool: pool as unknown as PgPool, answer: (error?: Error) => answer(error), tell }
+}
+
+describe('listening with pg', () => {
+  it('that is lost before it has begun is told by its rejection alone, and later by a call alone', async () => {
+    const failure = new Error('Connection terminated unexpectedly')
+    let lost = 0
+    for (const isEarly of [true, false]) {
+      const { pool, answer, tell } = fragilePool()
+      const listening = pgDatabase(pool).listen(
+        'events',
+        () => {},
+        () => lost++
+      )
+      await Promise.resolve()
+      if (isEarly) {
+        tell(failure)
+        answer(failure)
+        await assert.rejects(listening, failure)
+      } else {
+        answer()
+        await listening
+        tell(failure)
+      }
+      assert.equal(lost, isEarly ? 0 : 1)
+    }
+  })
+
+  it('fails if the connection is lost with the answer', async () => {
+    const { pool, answer, tell } = fragilePool()
+    const listening = pgDatabase(pool).listen(
+      'events',
+      () => {},
+      () => assert.fail('nobody has listened')
+    )
+    await Promise.resolve()
+    answer()
+    tell(new Error('lost'))
+    await assert.rejects(listening, /was lost/)
+  })
+})

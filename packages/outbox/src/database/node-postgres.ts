@@ -113,10 +113,10 @@ export function pgDatabase(pool: PgPool): Database<PgClient> {
     },
     async listen(channel, wake, lost) {
       const client = await connect(pool)
-      let isOpen = true
+      let state: 'begins' | 'listens' | 'closed' = 'begins'
       const close = () => {
-        if (!isOpen) return
-        isOpen = false
+        if (state === 'closed') return
+        state = 'closed'
         client.removeListener('notification', wake)
         client.removeListener('end', ended)
         client.removeListener('error', ended)
@@ -124,14 +124,19 @@ export function pgDatabase(pool: PgPool): Database<PgClient> {
         release(client, true)
       }
       const ended = () => {
+        const wasListening = state === 'listens'
         close()
-        lost()
+        // A loss before that is told by the rejection alone: who hears of it twice would listen twice from then on.
+        if (wasListening) lost()
       }
+      const isClosed = () => state === 'closed'
       client.on('error', ended)
       client.on('end', ended)
       client.on('notification', wake)
       try {
         await client.query(`listen "${channel}"`)
+        if (isClosed()) throw new Error('The connection was lost when listening had begun')
+        state = 'listens'
         wake()
       } catch (error) {
         close()
