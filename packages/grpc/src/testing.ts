@@ -1,3 +1,4 @@
-/** The exports for tests with peers of other libraries: both ends over sockets, methods whose messages are texts. */
-export * from './testing/grpc-sockets.ts'
+/** The exports for tests of other packages: methods whose messages are texts or any JSON; frames of HTTP/2. */
+export * from './testing/any-json.ts'
+export * from './testing/frames.ts'
 export * from './testing/service.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { RpcError } from 'elysia-microservices/client'
 import type { Scenario } from './case.ts'
-import { BYTES } from './live-controller.ts'
+import { BYTES, tenant } from './live-controller.ts'
 
 const LATE =
   'set.headers["tenant"] cannot be set any more: the first value of the answer has been sent: use set.trailers'
@@ -19,7 +19,8 @@ export const answerHeaders: readonly Scenario[] = [
   {
     name: 'gives callers who ask the headers of an answer, before its first value and before its end',
     async run({ client, traits }) {
-      const begin = { headers: { tenant: 'é', 'trace-bin': BYTES } }
+      tenant.text = traits.headersOfHttp ? 'e' : 'é'
+      const begin = { headers: { tenant: tenant.text, 'trace-bin': BYTES } }
       const end = (cost: string) => ({ trailers: { cost } })
       const error = { error: 'PAPER' }
       for (const [form, expected] of [
@@ -53,12 +54,13 @@ export const answerHeaders: readonly Scenario[] = [
     name: 'gives the first value of a stream with its headers, and fails the call if its caller cannot read them',
     async run({ client, traits }) {
       if (!traits.hasAnswerHeaders) return
+      tenant.text = 'e'
       let heard: unknown
       const onHeaders = (headers: object) => {
         heard = { ...headers }
       }
       assert.equal(await client.request('headed', 'values', { onHeaders }), 1)
-      assert.deepEqual(heard, { tenant: 'é', 'trace-bin': BYTES })
+      assert.deepEqual(heard, { tenant: 'e', 'trace-bin': BYTES })
       const failing = () => {
         throw new Error('unreadable')
       }

@@ -2,6 +2,7 @@
 import type { AnswerCase, Difference, ErrorLook, Outcome, Where } from './case.ts'
 
 const onNestsWire = ({ name }: Where) => name === "Nest's wire"
+const onGrpc = ({ name }: Where) => name === 'gRPC'
 const INTERNAL: ErrorLook = { name: 'RpcError', code: 'INTERNAL', message: 'Internal server error' }
 const UNEXPECTED: Outcome = { values: [], error: INTERNAL }
 
@@ -29,6 +30,21 @@ function onNest(because: string, instead: Outcome): Difference<Outcome> {
 /** A difference that applies to NestJS's own wire only, whose other end may be NestJS. */
 function onWire(because: string, instead: Outcome): Difference<Outcome> {
   return { on: onNestsWire, because, instead }
+}
+
+/** A difference that applies to gRPC, which has no empty message of an error. */
+function onGrpcWithout(code: string): Difference<Outcome> {
+  return { on: onGrpc, because: 'an error of gRPC without a message says its code', instead: rpc(code, code) }
+}
+
+/** A difference that applies to gRPC, whose methods are for events or for requests. */
+function onGrpcAsEvent(logs: string): Difference<Outcome> {
+  return {
+    on: onGrpc,
+    of: ['handlers', 'controllers'],
+    because: 'its method is that of an event',
+    instead: { values: [undefined], logs }
+  }
 }
 
 /** A difference that applies where NestJS looks patterns up: there, a text that is JSON stands for its value. */
@@ -111,8 +127,8 @@ const RESULTS: readonly (readonly [
   // Requests to event handlers, which are answered as in NestJS.
   ['one-answer', values('r1')],
   ['three-answers', values({ current: 'r1', next: { current: 'r2', next: 'r3' } })],
-  ['failing-event', { ...UNEXPECTED, logs: 'event failed' }],
-  ['shared', { ...UNEXPECTED, logs: 'b failed' }]
+  ['failing-event', { ...UNEXPECTED, logs: 'event failed' }, onGrpcAsEvent('event failed')],
+  ['shared', { ...UNEXPECTED, logs: 'b failed' }, onGrpcAsEvent('b failed')]
 ]
 
 function asks(name: string, call: Omit<AnswerCase, 'name' | 'outcome' | 'differs'>) {
@@ -138,16 +154,17 @@ export const answers: readonly AnswerCase[] = [
   ...(
     [
       ['text', rpc('text')],
-      ['', rpc('')],
+      ['', rpc(''), onGrpcWithout('UNKNOWN')],
       [{ code: 'E1', message: 'm', details: { a: 1 } }, rpc('m', 'E1', { a: 1 })],
       [{ message: 'no code' }, rpc('no code')],
       [{ a: 1 }, rpc('{"a":1}', 'UNKNOWN', { a: 1 })],
       [{ code: 'INVALID', fields: ['a'] }, rpc('INVALID', 'INVALID', { fields: ['a'] })],
       [[1, 2], rpc('[1,2]')]
     ] as const
-  ).map(([data, outcome]) =>
+  ).map(([data, outcome, ...differs]) =>
     asks(`gets the content of an RpcException: ${JSON.stringify(data)}`, { pattern: 'rpc-exception', data })(
-      outcome
+      outcome,
+      ...differs
     )
   ),
 
@@ -158,15 +175,19 @@ export const answers: readonly AnswerCase[] = [
         { code: 'OUT_OF_STOCK', message: 'No tea', details: { left: 0 } },
         rpc('No tea', 'OUT_OF_STOCK', { left: 0 })
       ],
-      [{ code: 'E', message: '' }, rpc('', 'E')],
+      [{ code: 'E', message: '' }, rpc('', 'E'), onGrpcWithout('E')],
       ['only a text', rpc('only a text')]
     ] as const
-  ).map(([data, outcome]) =>
-    asks(`gets an RpcError: ${JSON.stringify(data)}`, { pattern: 'rpc-error', data })(outcome, {
-      of: ['a Nest application'],
-      because: "Nest's exception filter tells callers of RpcException only",
-      instead: UNEXPECTED
-    })
+  ).map(([data, outcome, ...differs]) =>
+    asks(`gets an RpcError: ${JSON.stringify(data)}`, { pattern: 'rpc-error', data })(
+      outcome,
+      {
+        of: ['a Nest application'],
+        because: "Nest's exception filter tells callers of RpcException only",
+        instead: UNEXPECTED
+      },
+      ...differs
+    )
   ),
 
   // A thrown value that is not an error is not passed on to the caller.
@@ -188,7 +209,7 @@ export const answers: readonly AnswerCase[] = [
   asks('reaches an object with its keys in any order', { pattern: { a: 2, b: { d: 1, c: 'q"' } } })(
     values('{"a":2,"b":{"d":1,"c":"q\\""}}'),
     {
-      on: ({ name }) => name === 'RSocket' || name === 'WebSocket',
+      on: ({ name }) => ['RSocket', 'WebSocket', 'gRPC'].includes(name),
       because: 'what travels is the route, whose keys are sorted',
       instead: values('{"a":2,"b":{"c":"q\\"","d":1}}')
     }
@@ -220,5 +241,16 @@ export const answers: readonly AnswerCase[] = [
     pattern: 'context',
     data: { a: 1 },
     options: { headers: { trace: '1', greeting: 'Grüß Gott' } }
-  })(values([1, 'context', { trace: '1', greeting: 'Grüß Gott' }]))
+  })(values([1, 'context', { trace: '1', greeting: 'Grüß Gott' }]), {
+    on: onGrpc,
+    because: 'HTTP has ASCII in its headers',
+    instead: {
+      values: [],
+      error: {
+        name: 'OptionError',
+        code: 'OPTION',
+        message: `options.headers["greeting"] must be printable ASCII, as HTTP demands; send other texts as bytes under a name that ends in '-bin'`
+      }
+    }
+  })
 ]

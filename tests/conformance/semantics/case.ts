@@ -55,10 +55,12 @@ export interface Traits {
   readonly cancels: 'at once' | 'with the connection'
   /** Whether callers send their timeout, so that the service gives up at the same time. */
   readonly tellsTimeout: boolean
-  /** Whether generators produce no more values than their reader requests. */
-  readonly hasDemand: boolean
+  /** How a reader asks a generator: for values one by one, for as many as the bytes of a window hold, or for all. */
+  readonly demand: 'values' | 'bytes' | 'none'
   /** Whether services receive events without a handler, and log them. */
   readonly hearsUnknownEvents: boolean
+  /** Whether the sender of an event hears that it was refused, or that it has no handler. */
+  readonly tellsRefusedEvents: boolean
   /** Whether a request does not overtake events of other patterns that were sent before it. */
   readonly keepsOrderOfPatterns: boolean
   /** Whether wildcards are `+` and `#` between slashes. */
@@ -67,8 +69,12 @@ export interface Traits {
   readonly carriesObjects: boolean
   /** Streams can be sent as data. */
   readonly hasChannels: boolean
+  /** The failure of a stream that is sent as data is told to its reader, with its content. */
+  readonly tellsInputFailures: boolean
   /** Answers have headers. */
   readonly hasAnswerHeaders: boolean
+  /** Headers are those of HTTP, which are ASCII. */
+  readonly headersOfHttp: boolean
   /** The address of the other side; `undefined`: there is no connection. */
   readonly peerAddress: string | undefined
 }

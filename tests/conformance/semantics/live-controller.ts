@@ -83,9 +83,12 @@ export async function first(values: AsyncIterable<number>): Promise<number | und
 /** The bytes that `headed` puts into a header. */
 export const BYTES = Uint8Array.of(0, 128, 255)
 
+/** The text that `headed` puts into a header. Global, because handlers do not know over what they answer. */
+export const tenant = { text: '' }
+
 /** The answer to `headed`, in the form that the caller names: with headers at its beginning and its end. */
 export function headed(form: unknown, { headers, trailers }: AnswerSet): unknown {
-  headers['tenant'] = 'é'
+  headers['tenant'] = tenant.text
   headers['trace-bin'] = BYTES
   trailers['cost'] = '7'
   if (form === 'error') throw new RpcException({ code: 'PAPER', message: 'no more paper' })

@@ -30,6 +30,16 @@ async function toldNext(): Promise<unknown> {
   }
 }
 
+/**
+ * Sends an event that fails. Over gRPC its sender hears what was answered on purpose, and Nest's filters answer any failure.
+ */
+async function emitFailing({ client, service, traits }: Given, pattern: string): Promise<void> {
+  const sent = client.emit(pattern, 1)
+  if (traits.tellsRefusedEvents && service === 'a Nest application')
+    await assert.rejects(sent, { code: 'INTERNAL', message: 'Internal server error' })
+  else await sent
+}
+
 export const scenarios: readonly Scenario[] = [
   {
     name: 'answers a thousand calls at once, before the client is connected',
@@ -102,8 +112,9 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'hands an event to all its handlers, although one fails, and says so in the log',
-    async run({ client, logged }) {
-      await client.emit('shared', 1)
+    async run(given) {
+      const { client, logged } = given
+      await emitFailing(given, 'shared')
       await logged('b failed')
       await client.request('echo', 'end')
       assert.deepEqual(seen, [
@@ -114,11 +125,14 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'logs the failure of an event, subscribes to an Observable of another, and misses a third',
-    async run({ client, logged, traits }) {
-      await client.emit('failing-event', 1)
+    async run(given) {
+      const { client, logged, traits } = given
+      await emitFailing(given, 'failing-event')
       await logged('event failed')
       await client.emit('observable', 2)
-      await client.emit(traits.carriesObjects ? { type: 'unknown' } : 'unknown', 3)
+      const missed = client.emit(traits.carriesObjects ? { type: 'unknown' } : 'unknown', 3)
+      if (traits.tellsRefusedEvents) await assert.rejects(missed, { code: 'PATTERN_NOT_FOUND' })
+      else await missed
       if (traits.hearsUnknownEvents)
         await logged(
           'There is no matching event handler defined in the remote service. Event pattern: {"type":"unknown"}'
@@ -261,7 +275,7 @@ export const scenarios: readonly Scenario[] = [
     async run({ client, traits }) {
       assert.equal(await client.request('count', 1_000), 0)
       assert.equal(await said.values.take(), 'returned')
-      assert.equal(made.count, traits.hasDemand ? 1 : 1_000)
+      if (traits.demand !== 'bytes') assert.equal(made.count, traits.demand === 'values' ? 1 : 1_000)
     }
   },
   {

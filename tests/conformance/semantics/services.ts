@@ -1,4 +1,6 @@
 /** Every kind of service on every transport: the same patterns, with three kinds of handlers. */
+import { grpc } from '@elysia-microservices/grpc'
+import { anyJson } from '@elysia-microservices/grpc/testing'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import type { Log } from '@elysia-microservices/test-support'
 import { webSocketTransport } from '@elysia-microservices/websocket/testing'
@@ -57,13 +59,16 @@ function overTcp(protocol: 'rsocket' | 'nest'): Ends {
 const RSOCKET: Traits = {
   cancels: 'at once',
   tellsTimeout: true,
-  hasDemand: true,
+  demand: 'values',
   hearsUnknownEvents: true,
+  tellsRefusedEvents: false,
   keepsOrderOfPatterns: true,
   hasLevels: false,
   carriesObjects: true,
   hasChannels: true,
+  tellsInputFailures: true,
   hasAnswerHeaders: true,
+  headersOfHttp: false,
   peerAddress: '127.0.0.1'
 }
 
@@ -81,6 +86,29 @@ function overWebSocket(): Ends {
     { WebSocket: globalThis.WebSocket ?? WebSocket }
   )
   return { server: transport, client: () => transport }
+}
+
+/** Methods of gRPC say whether their callers stream, and whether they are events. */
+const METHODS = anyJson({
+  channels: ['sum', 'running-sum', 'first-of-a-channel'],
+  events: [
+    'note',
+    'slow-note',
+    'observable',
+    'failing-event',
+    'shared',
+    'told',
+    'audit.login',
+    '{"type":"unknown"}'
+  ]
+})
+
+function overGrpc(): Ends {
+  const server = grpc({ host: '127.0.0.1', port: 0, proto: METHODS })
+  return {
+    server,
+    client: () => grpc({ host: '127.0.0.1', port: server.address!.port, proto: METHODS })
+  }
 }
 
 /** The transports of an engine: with this library's protocol, and with NestJS's packets. */
@@ -121,18 +149,35 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
     traits: {
       cancels: 'with the connection',
       tellsTimeout: false,
-      hasDemand: false,
+      demand: 'none',
       hearsUnknownEvents: true,
+      tellsRefusedEvents: false,
       keepsOrderOfPatterns: true,
       hasLevels: false,
       carriesObjects: true,
       hasChannels: false,
+      tellsInputFailures: false,
       hasAnswerHeaders: false,
+      headersOfHttp: false,
       peerAddress: '127.0.0.1'
     },
     open: () => overTcp('nest')
   },
   { name: 'WebSocket', carriage: 'codecs', traits: RSOCKET, open: overWebSocket },
+  {
+    name: 'gRPC',
+    carriage: 'codecs',
+    // A caller has no word for the failure of its stream. An event has an answer.
+    traits: {
+      ...RSOCKET,
+      demand: 'bytes',
+      tellsRefusedEvents: true,
+      tellsInputFailures: false,
+      hasAnswerHeaders: grpc({ proto: METHODS }).traits.answerHeaders === true,
+      headersOfHttp: true
+    },
+    open: overGrpc
+  },
   ...STAND_INS.map(overEngine)
 ]
 

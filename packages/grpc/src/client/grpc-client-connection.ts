@@ -17,6 +17,7 @@ import {
   type PendingCall,
   RESERVED_PREFIX,
   type Recover,
+  RpcError,
   routeOf,
   type Timer,
   type TimerOwner
@@ -27,10 +28,12 @@ import { Keepalive, type KeepaliveTimes, type KeptAlive } from '../http2/keepali
 import type { Http2Limits } from '../http2/limits.ts'
 import type { GrpcMethod, GrpcMethods } from '../methods.ts'
 import { framed } from '../wire/message-writer.ts'
+import { USER_AGENT } from '../wire/user-agent.ts'
 import { type CallOwner, OutgoingCall } from './outgoing-call.ts'
 
-const USER_AGENT = 'elysia-microservices'
 const NOTHING = new Uint8Array()
+/** How servers end a call whose time is over: by a status, or, as grpc-go does, by RST_STREAM with CANCEL. */
+const OF_TIME: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'CANCELLED'])
 
 /** The parameters of a connection. */
 export interface GrpcClientConnectionInit {
@@ -230,7 +233,10 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
   }
 
   fail(call: PendingCall, error: Error): void {
-    this.calls.fail(call, error)
+    const now = this.#timer.now()
+    // Both ends know the deadline. The server's word that it has passed may be read before the timer of this end fires.
+    if (call.deadline <= now && error instanceof RpcError && OF_TIME.has(error.code)) this.calls.wake(now)
+    else this.calls.fail(call, error)
   }
 
   giveUp(call: PendingCall, error: Error): void {

@@ -164,9 +164,21 @@ export class OutgoingCall implements StreamListener {
       this.#waiting.push({ value, size })
       return this.#passOn()
     }
+    if (this.#method.serverStreams) return this.#first(value, size)
     if (this.#single !== undefined) return this.#wrong('The answer has more than one message')
     this.#single = { value, size }
     this.stream?.consumed(size)
+  }
+
+  /** Of a stream, a caller who wants one value gets the first, and the server is told that it is enough. */
+  #first(value: unknown, size: number): void {
+    try {
+      this.#call.next(value, size)
+    } catch (error) {
+      return this.#owner.giveUp(this.#call, error as Error)
+    }
+    this.#owner.complete(this.#call)
+    this.stream?.cancel(ErrorCode.CANCEL)
   }
 
   /** Passes on the values that the reader takes. */
@@ -211,6 +223,8 @@ export class OutgoingCall implements StreamListener {
     }
     if (call instanceof PendingStream) return this.#owner.complete(call)
     const single = this.#single
+    // A stream may be empty.
+    if (single === undefined && this.#method.serverStreams) return this.#owner.complete(call)
     if (single === undefined) return this.#wrong('The answer has no message')
     // An event has no value, and its answer says that it has arrived.
     if (call.kind !== 'event') call.next(single.value, single.size)

@@ -13,8 +13,10 @@ import {
   type Dispatcher,
   IncomingMessage,
   type Logger,
+  nextTurn,
   type Peer,
-  RejectedError
+  RejectedError,
+  reportEvent
 } from '@elysia-microservices/transport/kit'
 import type { Http2Stream, StreamEnd, StreamListener } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
@@ -79,6 +81,8 @@ export class IncomingCall implements StreamListener {
   #wrong: Wrong | undefined
   #answer: RunningCall | undefined
   #hasEnded = false
+  /** How much has to end until the call has ended: its answer, and the handlers of an event. */
+  #parts = 1
   /** Bytes of a message that has not arrived completely. */
   #incomplete = 0
 
@@ -257,18 +261,37 @@ export class IncomingCall implements StreamListener {
       maxHeldSize,
       packsFrom: packs ? packsFrom : Number.POSITIVE_INFINITY,
       errors,
-      ended: () => this.#over()
+      ended: () => this.#part()
     })
     this.#answer = answer
     const refusal = isLimited ? this.#owner.refusal() : undefined
     if (refusal !== undefined) return answer.error(new RejectedError(refusal))
+    if (kind === 'event') return this.#runEvent(message, answer)
     let result: unknown
     try {
-      result = kind === 'event' ? dispatcher.event(message) : dispatcher.request(message)
+      result = dispatcher.request(message)
     } catch (error) {
       return answer.error(error)
     }
     answerWith(result, answer)
+  }
+
+  /**
+   * The answer to an event says only that it has arrived. It waits a turn for a refusal; the call is there until the handlers
+   * have ended, so that a server that stops waits for them.
+   */
+  #runEvent(message: IncomingMessage, answer: RunningCall): void {
+    const { logger } = this.#owner
+    const { dispatcher } = this.#handlers
+    this.#parts = 2
+    const eventRefused = (_id: number, _message: IncomingMessage, error: unknown) => answer.error(error)
+    reportEvent(dispatcher, message, logger, () => this.#part(), { eventRefused })
+    nextTurn(() => answer.value(undefined))
+  }
+
+  /** The answer has ended, or the handlers of an event. */
+  #part(): void {
+    if (--this.#parts === 0) this.#over()
   }
 
   /** The caller sends something wrong. */

@@ -2,6 +2,7 @@
 import { addMetadata, GrpcStatus, type Metadata, readTimeout } from '@elysia-microservices/protobuf/rpc'
 import type { Field } from '../http2/hpack/field.ts'
 import { isReadable } from '../wire/gzip.ts'
+import { USER_AGENT } from '../wire/user-agent.ts'
 
 const COLON = 0x3a
 const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/
@@ -17,7 +18,8 @@ export interface RequestHead {
   readonly isPacked: boolean
   /** The compressions that the caller reads, as it has named them. */
   readonly accepted: string
-  readonly metadata: Metadata
+  /** `undefined`: there is none. */
+  readonly metadata: Metadata | undefined
 }
 
 /** A refusal: a status of gRPC, or one of HTTP for a request that is no call. */
@@ -43,6 +45,7 @@ export function readHead(fields: readonly Field[]): RequestHead | Refused {
     else if (name === 'grpc-timeout') given = value
     else if (name === 'grpc-encoding') encoding = value
     else if (name === 'grpc-accept-encoding') accepted = value
+    else if (name === 'user-agent' && value === USER_AGENT) continue
     else if (name.charCodeAt(0) !== COLON) addMetadata(metadata, name, value)
   }
   if (method !== 'POST')
@@ -60,6 +63,6 @@ export function readHead(fields: readonly Field[]): RequestHead | Refused {
     timeout,
     isPacked: encoding === 'gzip',
     accepted,
-    metadata
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata
   }
 }

@@ -73,7 +73,9 @@ describe('the failure of a call', () => {
   })
 
   it('says nothing of an error that is not meant for callers, and logs it', () => {
-    for (const error of [new Error('secret'), new ConnectionError('secret', true), 'secret', null]) {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    for (const error of [new Error('secret'), new ConnectionError('secret', true), 'secret', null, proxy]) {
       lines.length = 0
       const failure = failureOf(error, call)
       assert.deepEqual(

@@ -24,12 +24,21 @@ export interface FailedCall {
 const REJECTED = 'REJECTED'
 const UNAUTHENTICATED = 'UNAUTHENTICATED'
 
+/** Whether a thrown value is a failure of a call. A revoked Proxy throws when it is asked. */
+function isFailure(error: unknown): error is CallFailure {
+  try {
+    return error instanceof CallFailure
+  } catch {
+    return false
+  }
+}
+
 /**
  * The failure for the caller. Only the content of errors that are meant for callers is in it; any other error is logged
  * and becomes `internal`. Never throws.
  */
 export function failureOf(error: unknown, { logger, message, errors }: FailedCall): CallFailure {
-  if (error instanceof CallFailure) return error
+  if (isFailure(error)) return error
   const { code, message: said, details, received } = readErrorText(errorToText(error, logger, message))
   const { code: number, statusCode: status } = Object(received) as { code?: unknown; statusCode?: unknown }
   // A handler may use this code, too, but only the service itself can say that the call was not begun.
