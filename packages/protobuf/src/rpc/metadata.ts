@@ -30,10 +30,11 @@ const OWN: ReadonlySet<string> = new Set([
   'upgrade',
   'x-grpc-web'
 ])
-const OWN_PREFIXES = ['connect-', 'grpc-', 'trailer-']
 
 function isOwn(name: string): boolean {
-  return OWN.has(name) || OWN_PREFIXES.some((prefix) => name.startsWith(prefix))
+  return (
+    OWN.has(name) || name.startsWith('grpc-') || name.startsWith('connect-') || name.startsWith('trailer-')
+  )
 }
 
 /** Whether a name that was received is that of metadata. Names that begin with `elysia-` are ours, which no stranger may set. */
@@ -76,31 +77,32 @@ function bytesIn(value: string): Uint8Array[] {
  * @throws {OptionError} a name or a value cannot be sent
  */
 export function headerList(path: string, given: Readonly<Record<string, string>>): HeaderList {
-  return Object.entries(given).map(([name, value]) => {
-    const lower = name.toLowerCase()
-    const where = `${path}[${JSON.stringify(name)}]`
-    if (!NAME.test(lower))
-      throw new OptionError(
-        where,
-        `${where} is no name of a header: it may have letters, digits, '-', '_' and '.'`
-      )
-    if (isOwn(lower))
-      throw new OptionError(where, `${where} cannot be set, because HTTP, Connect or gRPC needs it`)
-    if (isBinary(lower)) return [lower, inBase64(where, value)] as const
-    if (!TEXT.test(value))
-      throw new OptionError(
-        where,
-        `${where} must be printable ASCII, as HTTP demands; send other texts as bytes under a name that ends in '-bin'`
-      )
-    // HTTP has no spaces at the ends of a value.
-    return [lower, value.trim()] as const
-  })
+  const list: [string, string][] = []
+  for (const name in given) list.push(headerOf(path, name, given[name] as string))
+  return list
 }
 
-function inBase64(where: string, value: string): string {
-  if (fromBase64(value) !== undefined) return value.replace(/=+$/, '')
-  throw new OptionError(
-    where,
-    `${where} must be bytes, because its name ends in '-bin'; as text they are in base64`
-  )
+function headerOf(path: string, name: string, value: string): [string, string] {
+  const lower = name.toLowerCase()
+  if (!NAME.test(lower))
+    throw wrong(path, name, "is no name of a header: it may have letters, digits, '-', '_' and '.'")
+  if (isOwn(lower)) throw wrong(path, name, 'cannot be set, because HTTP, Connect or gRPC needs it')
+  if (isBinary(lower)) {
+    if (fromBase64(value) !== undefined) return [lower, value.replace(/=+$/, '')]
+    throw wrong(path, name, "must be bytes, because its name ends in '-bin'; as text they are in base64")
+  }
+  if (!TEXT.test(value))
+    throw wrong(
+      path,
+      name,
+      "must be printable ASCII, as HTTP demands; send other texts as bytes under a name that ends in '-bin'"
+    )
+  // HTTP has no spaces at the ends of a value.
+  return [lower, value.trim()]
+}
+
+/** @param why the end of a sentence about the option */
+function wrong(path: string, name: string, why: string): OptionError {
+  const where = `${path}[${JSON.stringify(name)}]`
+  return new OptionError(where, `${where} ${why}`)
 }
