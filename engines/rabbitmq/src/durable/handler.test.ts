@@ -416,6 +416,21 @@ describe('a durable handler', () => {
     assert.deepEqual([scene.count(QUEUE), scene.count(SHORT)], [0, 1])
   })
 
+  it('gives an event back when it stops whose dead letter could not be stored', async () => {
+    const scene = newScene()
+    scene.handle = () => {
+      throw new Error('never')
+    }
+    const consumer = await scene.join({ retry: { attempts: 1 } })
+    scene.server.full.add(queueOfDead('g'))
+    await scene.publish('x')
+    assert.match(scene.lines.join('\n'), /could not be stored as a dead letter/)
+    const stopping = consumer.stop()
+    await scene.advance(100)
+    await stopping
+    assert.deepEqual([scene.count(QUEUE), scene.count(queueOfDead('g'))], [1, 0])
+  })
+
   it('that stops while a retry is moved leaves it in one queue alone', async () => {
     const scene = newScene()
     scene.handle = () => {
