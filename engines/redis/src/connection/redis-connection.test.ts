@@ -138,6 +138,15 @@ describe('a connection to Redis', () => {
     )
   })
 
+  it('that is closed sends what it was given before, also what waits for the list of processes', async () => {
+    await serve('a', subjectOf('p'))
+    const client = await over.connect()
+    client.publish('p', WORDS, `${client.newInbox()}1-r-`)
+    await client.close()
+    await over.settle()
+    assert.deepEqual(taken, [`a p ${WORDS}`])
+  })
+
   it('asks another process when the first has gone without a word', async () => {
     const gone = await serve('a', subjectOf('p'))
     const { ask } = await call()
