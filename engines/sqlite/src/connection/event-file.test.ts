@@ -328,7 +328,7 @@ describe('an open file', () => {
     assert.deepEqual(taken(), [400, 400])
   })
 
-  it('waits for nothing when it is closed', async () => {
+  it('waits for nothing, and does nothing, when it is closed', async () => {
     const setting = new Setting()
     setting.member(setting.group(), 9)
     setting.publish({ due: 700 })
@@ -336,6 +336,9 @@ describe('an open file', () => {
     assert.equal(setting.clock.waiting, 1)
     setting.file.close()
     assert.equal(setting.clock.waiting, 0)
+    setting.publish()
+    await setting.turns()
+    assert.deepEqual([setting.told.length, setting.log.lines], [1, []])
   })
 
   it('writes what is left when it is closed', () => {
