@@ -189,6 +189,15 @@ describe('what is due', () => {
 })
 
 describe('a group', () => {
+  it('is one for each name and each pattern, made once', async () => {
+    const join = async (name: string, pattern: string) =>
+      (await database.tables.join(name, pattern, null, false, { kind: 'all' })).id
+    const ids = [await join('one', 'same'), await join('other', 'same'), await join('one', 'different')]
+    assert.equal(new Set(ids).size, 3)
+    assert.ok(ids.every((id) => id > 0))
+    assert.deepEqual([await join('one', 'same'), await join('other', 'same')], ids.slice(0, 2))
+  })
+
   it('takes nothing while it is paused, and counts what waits', async () => {
     const group = await new EmbeddedGroup(database).join()
     await group.publish(['a', 'b'])
