@@ -33,7 +33,7 @@ if (!isMissing('grpcurl', GO === undefined ? 'Go' : undefined))
     let program: Promise<string> | undefined
 
     before(async () => {
-      const protos = fileURLToPath(new URL('../testing/protos/', import.meta.url))
+      const protos = fileURLToPath(new URL('../../src/testing/protos/', import.meta.url))
       const proto = await loadProto({ files: `${protos}shop/orders.proto`, includeDirs: [protos] })
       const transport = grpc({ proto, host: '127.0.0.1', port: 0, reflection: true })
       server = transport.server({ name: 'shop', version: undefined, logger: new Log().logger })

@@ -11,7 +11,7 @@ import { FileIndex } from './file-index.ts'
 import { bytesField, numberField, readFields } from './protobuf.ts'
 import { REFLECTION_NAMES, Reflection } from './reflection.ts'
 
-const protos = fileURLToPath(new URL('../testing/protos/', import.meta.url))
+const protos = fileURLToPath(new URL('../../src/testing/protos/', import.meta.url))
 const [NAME] = REFLECTION_NAMES
 
 /** A message as text: `{4:{1:"a"}}`, where bytes that are no message are a text. */
