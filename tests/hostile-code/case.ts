@@ -7,13 +7,14 @@ import { ENGINES } from '../engines/engines.ts'
 import { SECRET } from './atoms.ts'
 import type { Recipe } from './recipes.ts'
 
-/** The transport of the calls: TCP in one of its protocols, or an engine by its title. */
+/** The transport of the calls: TCP in one of its protocols, gRPC, or an engine by its title. */
 export const TRANSPORT_NAMES: readonly TransportName[] = [
   'RSocket',
   "Nest's wire",
+  'gRPC',
   ...ENGINES.map(({ title }) => title)
 ]
-export type TransportName = 'RSocket' | "Nest's wire" | (string & {})
+export type TransportName = 'RSocket' | "Nest's wire" | 'gRPC' | (string & {})
 
 /** The clients and the service that a case uses. */
 export interface Ends {

@@ -4,6 +4,8 @@
  * names of cases contain (default: all cases).
  */
 
+import { grpc } from '@elysia-microservices/grpc'
+import { anyJson } from '@elysia-microservices/grpc/testing'
 import { within } from '@elysia-microservices/test-support'
 import { memory, type Transport } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
@@ -14,11 +16,17 @@ import { type Case, type Ends, TRANSPORT_NAMES, type TransportName, takeShare } 
 import { CASES } from './cases.ts'
 import { authenticate } from './entering.ts'
 import { make } from './recipes.ts'
-import { hostileService } from './service.ts'
+import { EVENTS, hostileService } from './service.ts'
 import { Tap } from './tap.ts'
 
 /** How many messages may be in flight. The limit is low, so that a case whose messages never end is noticed soon. */
 const PLACES_IN_FLIGHT = 8
+
+/** Methods of gRPC say whether their callers stream, and whether they are events. */
+const METHODS = anyJson({
+  channels: ['read-all', 'read-some', 'read-one', 'give-back'],
+  events: [...EVENTS, 'endless-event', 'nothing']
+})
 
 const unhandled: string[] = []
 process.on('uncaughtException', (error) => void unhandled.push(`uncaught exception: ${shown(error)}`))
@@ -96,6 +104,11 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
     if (engine.hasServer) tap = await Tap.before(port, 'client')
     server = transport(tap && { port: tap.port })
     far = () => transport()
+  } else if (name === 'gRPC') {
+    // A client waits until the server allows it another stream.
+    const limits = { streams: PLACES_IN_FLIGHT }
+    server = grpc({ host: '127.0.0.1', port: 0, proto: METHODS, limits })
+    far = () => grpc({ host: '127.0.0.1', port: (tap as Tap).port, proto: METHODS })
   } else {
     const protocol = name === 'RSocket' ? 'rsocket' : 'nest'
     server = tcp({

@@ -9,7 +9,7 @@ import { amidCalls } from './callers.ts'
 interface Variant {
   readonly name: string
   readonly scenario: string
-  readonly protocol: 'rsocket' | 'nest'
+  readonly protocol: 'rsocket' | 'nest' | 'grpc'
   readonly idempotent: boolean
 }
 
@@ -36,6 +36,13 @@ const VARIANTS: readonly Variant[] = [
     scenario: "the same, on Nest's wire, idempotent",
     protocol: 'nest',
     idempotent: true
+  },
+  { name: 'kill-grpc', scenario: 'the same, over gRPC', protocol: 'grpc', idempotent: false },
+  {
+    name: 'kill-grpc-idempotent',
+    scenario: 'the same, over gRPC, idempotent',
+    protocol: 'grpc',
+    idempotent: true
   }
 ]
 
@@ -47,7 +54,8 @@ export const killedServers: readonly Scenario[] = VARIANTS.map((variant) => ({
 async function kill(variant: Variant, { length, progress }: Circumstances): Promise<Row> {
   const { protocol, idempotent } = variant
   const kills = length === 'long' ? 50 : 5
-  const service = new TortureService(1)
+  const isGrpc = protocol === 'grpc'
+  const service = new TortureService(1, { isGrpc })
   const ledger = new Ledger()
   try {
     const [server] = service.servers
@@ -67,7 +75,7 @@ async function kill(variant: Variant, { length, progress }: Circumstances): Prom
         progress(`${n} of ${kills} kills, ${ledger.succeeded} requests succeeded`)
       }
     }
-    const client = service.client({ ...CLIENT, protocol })
+    const client = service.client({ ...CLIENT, ...(!isGrpc && { protocol }) })
     await amidCalls(ledger, [client], CALLERS, killings, { idempotent })
     await ledger.settled()
     const runs = service.record.read()

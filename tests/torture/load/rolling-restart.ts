@@ -10,16 +10,12 @@ import { amidCalls } from './callers.ts'
 const SERVERS = 3
 const CALLERS = 16
 
-export const rollingRestarts: readonly Scenario[] = [
-  {
-    name: 'rolling-restart',
-    run: async (circumstances) => [await restart(false, circumstances)]
-  },
-  {
-    name: 'rolling-restart-idempotent',
-    run: async (circumstances) => [await restart(true, circumstances)]
-  }
-]
+export const rollingRestarts: readonly Scenario[] = [false, true].flatMap((isGrpc) =>
+  [false, true].map((idempotent) => ({
+    name: `rolling-restart${isGrpc ? '-grpc' : ''}${idempotent ? '-idempotent' : ''}`,
+    run: async (circumstances) => [await restart(idempotent, isGrpc, circumstances)]
+  }))
+)
 
 /** Resolves when this number of further connections is established. */
 function connections(client: ClientTransport, count: number): Promise<void> {
@@ -33,9 +29,13 @@ function connections(client: ClientTransport, count: number): Promise<void> {
   })
 }
 
-async function restart(idempotent: boolean, { length, progress }: Circumstances): Promise<Row> {
+async function restart(
+  idempotent: boolean,
+  isGrpc: boolean,
+  { length, progress }: Circumstances
+): Promise<Row> {
   const rounds = length === 'long' ? 20 : 2
-  const service = new TortureService(SERVERS)
+  const service = new TortureService(SERVERS, { isGrpc })
   const ledger = new Ledger()
   try {
     await service.start()
@@ -65,7 +65,7 @@ async function restart(idempotent: boolean, { length, progress }: Circumstances)
     if (account.failed > 0)
       broken.push(`${account.failed} requests failed in rolling restarts: ${errorsInWords(ledger.errors)}`)
     return {
-      scenario: `rolling restart of ${SERVERS} servers (SIGTERM)${idempotent ? ', requests are idempotent' : ''}`,
+      scenario: `rolling restart of ${SERVERS} servers (SIGTERM)${isGrpc ? ', over gRPC' : ''}${idempotent ? ', requests are idempotent' : ''}`,
       server: 'ours',
       faults: rounds * SERVERS,
       ...account,

@@ -5,6 +5,7 @@ import { clock } from './clock.ts'
 import { cuts } from './cuts.ts'
 import { depth } from './depth.ts'
 import { fuzz } from './fuzz.ts'
+import { grpcStrangers } from './grpc.ts'
 import { halfOpen } from './half-open.ts'
 import { links } from './links.ts'
 import { neighbour } from './neighbour.ts'
@@ -25,5 +26,6 @@ export const hostilePeers: readonly Scenario[] = [
   neighbour,
   clock,
   links,
-  web
+  web,
+  grpcStrangers
 ]

@@ -34,9 +34,9 @@ export function fileOf(name: string): string {
   return programFile(`torture/peers/${name}`)
 }
 
-const FILES = { ours: 'service', web: 'web-service', nest: 'nest-service' }
+const FILES = { ours: 'service', web: 'web-service', grpc: 'grpc-service', nest: 'nest-service' }
 
-/** The kind of server: ours over TCP, ours over WebSocket, or NestJS's. */
+/** The kind of server: ours over TCP, WebSocket or gRPC, or NestJS's. */
 export type ServerName = keyof typeof FILES
 
 /** A server in its own process. */

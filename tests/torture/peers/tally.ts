@@ -1,6 +1,6 @@
 /** Counts the outcomes of requests, and runs well-behaved clients that make requests all the time. */
 import { deepStrictEqual } from 'node:assert'
-import type { Logger } from 'elysia-microservices'
+import type { Logger, Transport } from 'elysia-microservices'
 import { connect, MicroserviceError, type UntypedClient } from 'elysia-microservices/client'
 import type { Row } from '../scenario.ts'
 
@@ -114,16 +114,15 @@ export class HonestClient {
   #asking = true
   readonly #done: Promise<void>
 
-  constructor(port: number, protocol: 'nest' | 'rsocket') {
+  /** @param over the protocol over TCP, or another transport */
+  constructor(port: number, over: 'nest' | 'rsocket' | Transport) {
     // A long timeout, because the machine may be busy. No retries, so that each request is counted once.
-    this.client = connect({
-      protocol,
-      host: '127.0.0.1',
-      port,
-      retry: false,
-      reconnect: false,
-      timeout: 20_000
-    })
+    const timeout = 20_000
+    const place = { host: '127.0.0.1', port, retry: false, reconnect: false } as const
+    this.client =
+      typeof over === 'string'
+        ? connect({ protocol: over, ...place, timeout })
+        : connect({ transport: over, timeout })
     this.#done = Promise.all([this.#ask('echo'), this.#ask('later')]).then(() => {})
   }
 

@@ -3,10 +3,12 @@
  * its standard input ends, so that it does not outlive its test. After SIGTERM, it only ends when nothing is left to
  * do: a leaked timer or connection would keep it alive, which the test notices.
  */
-import { type TcpServerOptions, type TcpServerStats, tcp } from '@elysia-microservices/tcp'
+import { grpc } from '@elysia-microservices/grpc'
+import { type TcpServerOptions, tcp } from '@elysia-microservices/tcp'
 import { pause } from '@elysia-microservices/test-support'
 import { type Logger, type Message, microservice } from 'elysia-microservices'
 import { Database } from './database.ts'
+import { METHODS } from './methods.ts'
 import { RunRecorder } from './record.ts'
 
 /** The settings of the service. */
@@ -17,6 +19,8 @@ export interface ServiceSetup {
   readonly record: string
   /** The options of the server, such as its limits. */
   readonly options?: Pick<TcpServerOptions, 'limits'>
+  /** Whether the service answers gRPC instead of RSocket and Nest's wire. */
+  readonly isGrpc?: boolean
   /** Milliseconds of processor time that `burn` and `burn.async` take. */
   readonly burn?: number
   /** The database that `query` uses. */
@@ -42,7 +46,8 @@ function run(id: number): number {
 /** Nothing is logged, because refused and cut-off calls are in the table. */
 const logger: Logger = { error() {}, warn() {} }
 
-const transport = tcp({ host: '127.0.0.1', ...setup.options, port: setup.port })
+const place = { host: '127.0.0.1', port: setup.port }
+const transport = setup.isGrpc ? grpc({ ...place, proto: METHODS }) : tcp({ ...place, ...setup.options })
 const service = microservice({ transport, logger })
   .message('echo', ({ data }: Message<number>) => run(data))
   .message('work', async ({ data }: Message<number>) => {
@@ -96,7 +101,7 @@ const service = microservice({ transport, logger })
   .message('drop', ({ peer }: Message) => {
     peer?.disconnect()
   })
-  .message('stats', (): TcpServerStats => transport.stats())
+  .message('stats', () => transport.stats())
   .event('seen', ({ data }: Message<number>) => void run(data))
 
 await service.listen()

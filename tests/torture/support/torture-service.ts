@@ -1,9 +1,11 @@
 /** The service under torture for its scenarios: its processes, its clients, and the record of its runs. */
+import { grpc } from '@elysia-microservices/grpc'
 import { type TcpClientOptions, tcp } from '@elysia-microservices/tcp'
 import { within } from '@elysia-microservices/test-support'
 import type { ClientTransport, Logger } from '@elysia-microservices/transport'
 import { type Ended, ServerProcess, type ServerProgram } from '../../support/server-process.ts'
 import { highest, peakMb } from './memory.ts'
+import { METHODS } from './methods.ts'
 import { RunRecord } from './record.ts'
 import type { ServiceSetup } from './service.ts'
 
@@ -23,6 +25,7 @@ export class TortureService {
   readonly record = new RunRecord()
   readonly servers: readonly ServerProcess[]
   readonly #clients: ClientTransport[] = []
+  readonly #isGrpc: boolean
   #peakMb: number | undefined
 
   constructor(
@@ -30,6 +33,7 @@ export class TortureService {
     setup: Omit<ServiceSetup, 'port' | 'record'> = {},
     machine: Pick<ServerProgram, 'cpu' | 'memoryMb'> = {}
   ) {
+    this.#isGrpc = setup.isGrpc === true
     const program = {
       program: 'torture/support/service',
       arguments: (port: number) => [JSON.stringify({ ...setup, port, record: this.record.path })],
@@ -68,11 +72,10 @@ export class TortureService {
       this.servers.length === 1
         ? { host: '127.0.0.1', port: first?.port }
         : { url: this.servers.map(({ port }) => `127.0.0.1:${port}`) }
-    return tcp({ ...where, ...options }).client({
-      logger: SILENT,
-      timeout: timeout ?? TIMEOUT,
-      dispatcher: undefined
-    })
+    const transport = this.#isGrpc
+      ? grpc({ ...where, ...(options as object), proto: METHODS })
+      : tcp({ ...where, ...options })
+    return transport.client({ logger: SILENT, timeout: timeout ?? TIMEOUT, dispatcher: undefined })
   }
 
   async closeClients(): Promise<void> {
