@@ -81,7 +81,7 @@ export const THINGS: readonly Thing[] = [
 /** Options of things that only one transport has. */
 export const OWN: Readonly<Record<TransportName, readonly string[]>> = {
   tcp: ['protocol'],
-  grpc: ['proto', 'compression', 'health', 'reflection'],
+  grpc: ['proto', 'pattern', 'errors', 'compression', 'health', 'reflection'],
   // `path` is that of the app.
   websocket: ['path', 'expose', 'origins', 'WebSocket'],
   // Options that NATS's driver gets unchanged.
