@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { PostgresServer } from '@elysia-microservices/outbox/testing'
 import { isMissing } from '@elysia-microservices/test-support'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
@@ -29,6 +30,15 @@ const EXAMPLES = {
     start: () => NatsServerProcess.start('-js', '-sd', stored),
     variable: 'NATS_URL',
     prints: /^tea: 3 left\n(.*\n)*order 7 is paid, at attempt 2\n/
+  },
+  postgres: {
+    missing: undefined,
+    async start() {
+      const server = await PostgresServer.start()
+      return { url: await server.database(), stop: () => server.stop() }
+    },
+    variable: 'DATABASE_URL',
+    prints: /^Reminded of an order with \{\s*charges: 1,?\s*\}\n$/
   },
   rabbitmq: {
     missing: rabbitmqMissing(),

@@ -48,7 +48,9 @@ async function newTables(database: Database): Promise<string> {
   return [
     `truncate ${tables}`,
     ...sequences.map((sequence) => `alter sequence ${sequence} restart`),
-    'insert into elysia_microservices.whole default values'
+    ...['whole', 'stored', 'deleted'].map(
+      (table) => `insert into elysia_microservices.${table} default values`
+    )
   ].join(';')
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type MqttOptions, mqtt } from '@elysia-microservices/mqtt'
 import { isMissing, Log, PATIENCE, until, Values } from '@elysia-microservices/test-support'
-import { microservice, OptionError } from 'elysia-microservices'
+import { memory, microservice, OptionError } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { connectAsync } from 'mqtt'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
@@ -116,6 +116,22 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await assert.rejects(client.emit('kept/1', 1, { headers: { 'mqtt-qos': '3' } }), OptionError)
       await client.close()
       await service.stop()
+    })
+
+    it('each process that gets an event stores it for the durable handlers beside', async () => {
+      const store = memory()
+      const seen = new Values<string | undefined>()
+      const services = [1, 2].map(() =>
+        microservice({ name: 'each', transport: transport({ events: 'every-process' }), store, logger })
+          .event('each', () => {})
+          .event('each', ({ delivery }) => void seen.put(delivery?.id), { durable: true })
+      )
+      for (const service of services) await service.listen()
+      const client = connect({ transport: transport(), logger })
+      await client.emit('each', 1)
+      assert.notEqual(await seen.take(), await seen.take())
+      await client.close()
+      for (const service of services) await service.stop()
     })
 
     it('a will is published for a connection that is lost, and not for one that closes', async () => {

@@ -187,13 +187,13 @@ describe('a transaction that somebody holds open', () => {
 })
 
 /** A database with a group, and a transaction that reads old versions. */
-async function held() {
+async function held(isOrdered = false) {
   const url = await server.database()
   pool = new pg.Pool({ connectionString: url, max: 1 })
   pool.on('error', () => {})
   await migrateEvents(pool)
   const tables = new Tables(databaseOf(pool), 'elysia_microservices')
-  const { id } = await tables.join('g', 'p', null, false, { kind: 'all' })
+  const { id } = await tables.join('g', 'p', null, isOrdered, { kind: 'all' })
   const open = new pg.Client(url)
   open.on('error', () => {})
   await open.connect()
@@ -300,6 +300,94 @@ describe('what is due and done while somebody holds a transaction open', () => {
     assert.equal(Number(rows[0].left), 0)
     const [early = 0, , late = 0] = pages
     assert.ok(late <= early * 1.5, `${pages} pages`)
+  })
+})
+
+describe('what comes back to an ordered group while somebody holds a transaction open', () => {
+  it('makes no turn dearer', async () => {
+    const { tables, id, end } = await held(true)
+    const wanted = [{ id, most: SOME, back: SOME }]
+    let known: string[] = []
+    let published = 0
+    let heard = 0
+    const take = async () => {
+      const { taken } = await tables.turn('one', 60_000, [], known, wanted, false)
+      known = [...new Set([...known, ...taken.map(({ batch }) => batch)])]
+      heard = Math.max(heard, ...known.map(Number))
+      return taken
+    }
+    const settle = async (back: readonly TakenRow[]) => {
+      const settled = known.map((batch) => ({
+        ...{ batch, left: [], dead: [], discarded: [], over: [] },
+        back: back
+          .filter((row) => row.batch === batch)
+          .map((row) => ({ ...row, attempt: row.attempt - 1, lock: row.key, delay: 0 }))
+      }))
+      await tables.turn('one', 60_000, settled, known, [], false)
+      known = []
+    }
+    /** Events are taken and given back, as by a process that stops, and handled then. */
+    const round = async () => {
+      const event = { pattern: 'p', headers: undefined, body: '{}' }
+      await tables.store(
+        Array.from({ length: SOME }, (_, n) => ({ ...event, id: String(published++), key: `k${n % 9}` })),
+        120_000
+      )
+      const some = await take()
+      assert.equal(some.length, SOME)
+      await settle(some)
+      assert.equal((await take()).length, SOME)
+      await settle([])
+    }
+    /** The pages that a turn without anything to do reads. */
+    const cost = async () => {
+      const { bounds } = await tables.turn('one', 60_000, [], [], wanted, false)
+      const looks = JSON.stringify({ ...bounds, batch: heard })
+      const text = `select elysia_microservices.turn('one', 60000, '[]', '[]', '${JSON.stringify(wanted)}', true, 0, '${looks}')`
+      await pagesOf(text)
+      return pagesOf(text)
+    }
+    const pages: number[] = []
+    for (const rounds of [2, 60]) {
+      for (let count = 0; count < rounds; count++) await round()
+      pages.push(await cost())
+    }
+    await end()
+    const [early = 0, late = 0] = pages
+    assert.ok(late <= early * 1.5, `${early} pages, and ${late} later`)
+  })
+})
+
+describe('the figures of a group', () => {
+  it('cost the same, however many events wait or come back', async () => {
+    const { tables, id, end } = await held()
+    const figures = `select elysia_microservices.figures('[${id}]')`
+    const wanted = [{ id, most: 500, back: 500 }]
+    /** So many events have failed and come back in an hour, and as many wait in the log. */
+    const wait = async (count: number) => {
+      for (let n = 0; n < count; n += 500) {
+        const event = { pattern: 'p', key: undefined, headers: undefined, body: '{}' }
+        await tables.store(
+          Array.from({ length: 1_000 }, (_, at) => ({ ...event, id: `${count} ${n} ${at}` })),
+          120_000
+        )
+        const { taken } = await tables.turn('one', 60_000, [], [], wanted, false)
+        const batch = taken[0]?.batch as string
+        const back = taken.map((row) => ({ ...row, lock: null, delay: 3_600_000 }))
+        const settled = [{ batch, left: [], dead: [], discarded: [], over: [], back }]
+        await tables.turn('one', 60_000, settled, [batch], [], false)
+      }
+    }
+    const pages: number[] = []
+    for (const count of [500, 9_500]) {
+      await wait(count)
+      await pagesOf(figures)
+      pages.push(await pagesOf(figures))
+    }
+    assert.deepEqual(await tables.figures([id]), [{ id, paused: false, lag: 20_000 }])
+    await end()
+    const [early = 0, late = 0] = pages
+    assert.ok(late <= early * 1.5, `${early} pages, and ${late} later`)
   })
 })
 

@@ -18,7 +18,7 @@ import {
   routeOf,
   STORES_EVERYTHING
 } from '@elysia-microservices/transport/kit'
-import { storeEvents } from './connection/in-transaction.ts'
+import { fullError, storeEvents } from './connection/in-transaction.ts'
 import { PostgresConnection } from './connection/postgres-connection.ts'
 import { PostgresClientStore } from './durable/client-store.ts'
 import { PostgresServerStore } from './durable/server-store.ts'
@@ -30,6 +30,7 @@ export interface PublishingTransaction {
   /**
    * Stores an event in the caller's transaction: groups get it if, and only if, that is committed.
    * @throws {OptionError} the pattern, the data or an option cannot be stored; or there is no open transaction
+   * @throws {NotStoredError} the log is full (`maxBytes`); the transaction can go on
    */
   publish(
     pattern: Pattern,
@@ -97,7 +98,7 @@ export function postgres<Sql extends DatabaseSql>(options: PostgresOptions<Sql>)
     stores: { ...STORES_EVERYTHING, future: true, backlog: 'all', transactions: true },
     engine: () => engineOf(checked),
     serverStore: (context) => new PostgresServerStore(checked, transactions, context),
-    clientStore: (init) => new PostgresClientStore(init, checked.duplicateWindow)
+    clientStore: (init) => new PostgresClientStore(init, checked)
   })
   return {
     ...store,
@@ -127,7 +128,7 @@ function whyNotText(route: string): string | undefined {
 
 async function publishIn(
   transaction: TransactionSql,
-  { schema, duplicateWindow }: CheckedOptions,
+  { schema, ...keeping }: CheckedOptions,
   pattern: Pattern,
   data: unknown,
   given: Pick<PublishOptions, 'id' | 'key' | 'headers' | 'at' | 'delay'>
@@ -145,6 +146,7 @@ async function publishIn(
     due: given.at?.getTime(),
     delay: given.delay || undefined
   }
-  const [stored] = await storeEvents(transactionOf(transaction), schema, [row], duplicateWindow, true)
+  const [stored] = await storeEvents(transactionOf(transaction), schema, [row], keeping, true)
+  if (stored?.full !== undefined) throw fullError(stored.full, keeping.maxBytes)
   return { id, position: stored?.position, duplicate: stored?.isDuplicate === true }
 }

@@ -92,8 +92,8 @@ export interface ServerStore<Connection> {
   restored(): void
   /** The connection has ended for good. */
   detach(): void
-  /** The service stops. */
-  close(): void
+  /** The service stops. Resolves when nothing is asked of the connection any more, soon in any case. */
+  close(): Promise<void> | void
 }
 
 /** Number of attempts to start the consumers on one connection. */
@@ -202,9 +202,9 @@ export class DurableServer<Connection extends StoreConnection> {
     await endedWithin(this.stop(), isIdle && drain !== undefined ? Math.max(drain, FAREWELL) : drain)
   }
 
-  /** Ends at once, even if handlers run. */
-  cut(): void {
+  /** Ends at once, even if handlers run. Resolves when the connection is not used any more. */
+  cut(): Promise<void> | void {
     for (const consumer of this.#consumers) consumer.cut()
-    this.#store.close()
+    return this.#store.close()
   }
 }

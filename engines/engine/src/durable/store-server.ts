@@ -63,7 +63,7 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     } catch (error) {
       // No handler has begun. An engine that does not answer must not hold up the error.
       await durable.stopWithin()
-      durable.cut()
+      await durable.cut()
       // The connection may have been lost meanwhile, and the next start makes another one.
       this.#lost = undefined
       throw error
@@ -81,7 +81,7 @@ export class ConnectedStoreServer<Connection extends StoreConnection> implements
     this.#lost = undefined
     if (durable === undefined) return this.#wanted.end()
     await durable.stopWithin(drain)
-    durable.cut()
+    await durable.cut()
     this.#wanted.end()
     const connection = this.#connection
     this.#connection = undefined

@@ -126,7 +126,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     // The server sends no new messages. Those that it has already sent are handled.
     const left = carrier.isConnected ? carrier.leave() : undefined
     await Promise.all([responder.running.drained(drain, Promise.resolve(left)), durableEnded])
-    durable?.cut()
+    await durable?.cut()
     responder.isOver = true
     this.#wanted.end()
     await leave(listening)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Row } from '@elysia-microservices/outbox/database'
-import { acknowledgeEvent, type NewEvent, storeEvents } from './in-transaction.ts'
+import { acknowledgeEvent, fullError, type NewEvent, storeEvents } from './in-transaction.ts'
 
 /** A connection that answers each statement with these rows, or this error. */
 function answering(answer: readonly Row[] | Error) {
@@ -13,6 +13,8 @@ function answering(answer: readonly Row[] | Error) {
   }
   return { asked, query }
 }
+
+const KEEPING = { duplicateWindow: 1_000, maxBytes: 0 }
 
 const event = (given: Partial<NewEvent> = {}): NewEvent => ({
   ...{ pattern: 'p', id: 'a', key: undefined, headers: undefined, body: '{}' },
@@ -28,7 +30,7 @@ describe('what PostgreSQL answers to an event', () => {
     ['held', undefined, false, true]
   ] as const)
     it(`says with '${stored}' ${isHeld ? 'that its key is held' : isDuplicate ? 'that its id is known' : 'that it is stored'}`, async () => {
-      const told = await storeEvents(answering([{ stored }]), 'shop', [event()], 1_000, true)
+      const told = await storeEvents(answering([{ stored }]), 'shop', [event()], KEEPING, true)
       assert.deepEqual(told, [{ position, isDuplicate, isHeld }])
     })
 
@@ -40,18 +42,27 @@ describe('what PostgreSQL answers to an event', () => {
       { place: null, is_duplicate: false, is_held: false }
     ])
     const events = ['a', 'b', 'c', 'd'].map((id) => event({ id }))
-    assert.deepEqual(await storeEvents(database, 'shop', events, 1_000, false), [
+    assert.deepEqual(await storeEvents(database, 'shop', events, KEEPING, false), [
       { position: '17', isDuplicate: false, isHeld: false },
       { position: '4', isDuplicate: true, isHeld: false },
       { position: undefined, isDuplicate: false, isHeld: true },
       { position: undefined, isDuplicate: false, isHeld: false }
     ])
-    assert.deepEqual(database.asked[0]?.values, [JSON.stringify(events), '1000', 'false'])
+    assert.deepEqual(database.asked[0]?.values, [JSON.stringify(events), '1000', 'false', '0'])
+  })
+
+  it('says that the log is full, and what it keeps, if there is a limit', async () => {
+    const database = answering([{ place: 'full 17', is_duplicate: false, is_held: false }])
+    const keeping = { ...KEEPING, maxBytes: 20 }
+    const [told] = await storeEvents(database, 'shop', [event()], keeping, true)
+    assert.deepEqual(told, { position: undefined, isDuplicate: false, isHeld: false, full: 17 })
+    assert.equal(database.asked[0]?.values[3], '20')
+    assert.match(fullError(17, 20).message, /keeps 17 bytes of events, and may keep 20/)
   })
 
   it('is asked in the schema of the store, with the window in which an id is stored once', async () => {
     const database = answering([{ stored: '1' }])
-    await storeEvents(database, 'shop', [event({ key: 'k', headers: '{}' })], 1_000, true)
+    await storeEvents(database, 'shop', [event({ key: 'k', headers: '{}' })], KEEPING, true)
     const [{ text, values } = { text: '', values: [] }] = database.asked
     assert.match(text, /"shop"\.store_event\(/)
     assert.deepEqual(values, ['p', 'a', 'k', '{}', '{}', '1000'])
@@ -59,9 +70,9 @@ describe('what PostgreSQL answers to an event', () => {
 
   it('comes at once if another transaction publishes the key, unless the caller waits for that', async () => {
     const database = answering([{ stored: '1' }])
-    await storeEvents(database, 'shop', [event({ key: 'k' })], 1_000, false)
-    await storeEvents(database, 'shop', [event({ key: 'k' })], 1_000, true)
-    await storeEvents(database, 'shop', [event()], 1_000, false)
+    await storeEvents(database, 'shop', [event({ key: 'k' })], KEEPING, false)
+    await storeEvents(database, 'shop', [event({ key: 'k' })], KEEPING, true)
+    await storeEvents(database, 'shop', [event()], KEEPING, false)
     assert.deepEqual(
       database.asked.map(({ text }) => text.includes('pg_try_advisory_xact_lock')),
       [true, false, false]
@@ -71,7 +82,7 @@ describe('what PostgreSQL answers to an event', () => {
   it('is asked of an event of the future with its time', async () => {
     for (const time of [{ due: 5 }, { delay: 5 }]) {
       const database = answering([{ place: null, is_duplicate: false, is_held: false }])
-      await storeEvents(database, 'shop', [event(time)], 1_000, true)
+      await storeEvents(database, 'shop', [event(time)], KEEPING, true)
       assert.match(database.asked[0]?.values[0] ?? '', new RegExp(JSON.stringify(time).slice(1)))
     }
   })

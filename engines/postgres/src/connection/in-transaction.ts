@@ -1,5 +1,6 @@
 /** Storing and acknowledging events, in a transaction of the user or over the pool. */
 import { type Connection, inSchema } from '@elysia-microservices/outbox/database'
+import { NotStoredError } from '@elysia-microservices/transport/kit'
 import type { TakenRow } from './turn.ts'
 
 /** An event to be stored; every text is checked before. */
@@ -24,6 +25,16 @@ export interface Stored {
   readonly isDuplicate: boolean
   /** It is not stored, because an open transaction publishes its key. */
   readonly isHeld: boolean
+  /** It is not stored, because the log keeps so many bytes, and may keep no more. */
+  readonly full?: number
+}
+
+/** How the log is kept. */
+export interface Keeping {
+  /** Milliseconds within which an id is stored once. */
+  readonly duplicateWindow: number
+  /** Bytes of events that are kept; 0: no limit. */
+  readonly maxBytes: number
 }
 
 /**
@@ -34,24 +45,33 @@ export async function storeEvents(
   connection: Connection,
   schema: string,
   events: readonly NewEvent[],
-  duplicateWindow: number,
+  { duplicateWindow, maxBytes }: Keeping,
   waits: boolean
 ): Promise<Stored[]> {
   const [one] = events
-  if (events.length === 1 && one?.due === undefined && one?.delay === undefined)
+  if (events.length === 1 && maxBytes === 0 && one?.due === undefined && one?.delay === undefined)
     return [await storeOne(connection, schema, one as NewEvent, duplicateWindow, waits)]
   const rows = await connection.query(
     inSchema(
-      'select place, is_duplicate, is_held from "elysia_microservices".store_events($1::text::json, $2::text::integer, $3::text::boolean) order by number',
+      'select place, is_duplicate, is_held from "elysia_microservices".store_events($1::text::json, $2::text::integer, $3::text::boolean, $4::text::bigint) order by number',
       schema
     ),
-    [JSON.stringify(events), String(duplicateWindow), String(waits)]
+    [JSON.stringify(events), String(duplicateWindow), String(waits), String(maxBytes)]
   )
-  return rows.map(({ place, is_duplicate, is_held }) => ({
-    position: place === null ? undefined : String(place),
-    isDuplicate: is_duplicate === true,
-    isHeld: is_held === true
-  }))
+  return rows.map(({ place, is_duplicate, is_held }) => {
+    const [position, kept] = place === null ? [] : String(place).split(' ')
+    if (kept !== undefined)
+      return { position: undefined, isDuplicate: false, isHeld: false, full: Number(kept) }
+    return { position, isDuplicate: is_duplicate === true, isHeld: is_held === true }
+  })
+}
+
+/** The error for an event that is not stored, because the log is full. */
+export function fullError(kept: number, maxBytes: number): NotStoredError {
+  return new NotStoredError(
+    `The log of events in PostgreSQL keeps ${kept} bytes of events, and may keep ${maxBytes}: raise options.maxBytes, or shorten options.maxAge`,
+    true
+  )
 }
 
 const STORE_ONE =

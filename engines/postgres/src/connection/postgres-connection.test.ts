@@ -9,9 +9,17 @@ const open = (rows: readonly object[], schema: string) => {
 
 describe('a connection to PostgreSQL', () => {
   it('is to the schema of the store, and closes', async () => {
-    const connection = await open([{ found: true }], 'shop')
+    const connection = await open([{ found: true, is_current: true }], 'shop')
     assert.deepEqual([connection.server, connection.isConnected], ["'shop'", true])
     await connection.close()
+  })
+
+  it('is refused with the tables of an older version, with the line that brings them up to date', async () => {
+    await assert.rejects(open([{ found: true, is_current: false }], 'elysia_microservices'), {
+      name: 'OptionError',
+      message:
+        'The schema elysia_microservices has the tables of an older version; bring them up to date: await migrateEvents(sql)'
+    })
   })
 
   it('is refused without the tables, with the line that creates them', async () => {

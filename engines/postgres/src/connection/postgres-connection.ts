@@ -32,7 +32,10 @@ export class PostgresConnection {
     const tables = new Tables(databaseOf(sql), schema)
     // It only reads: what was to be done afterwards has not begun.
     const asked = tables.database
-      .query('select to_regclass($1::text) is not null as found', [`"${schema}".event_of_pattern`])
+      .query(
+        'select to_regclass($1::text) is not null as found, to_regclass($2::text) is not null as is_current',
+        [`"${schema}".event_of_pattern`, `"${schema}".tally`]
+      )
       .catch((error: unknown) => {
         throw toldAsLost(error, false)
       })
@@ -44,10 +47,10 @@ export class PostgresConnection {
         'start PostgreSQL, or correct the address in the options of sql'
       )
     const [row] = await asked
-    if (row?.['found'] !== true)
+    if (row?.['is_current'] !== true)
       throw new OptionError(
         'options.schema',
-        `The schema ${schema} has no tables of events; create them: await migrateEvents(sql${schema === 'elysia_microservices' ? '' : `, { schema: '${schema}' }`})`
+        `The schema ${schema} has ${row?.['found'] === true ? 'the tables of an older version; bring them up to date' : 'no tables of events; create them'}: await migrateEvents(sql${schema === 'elysia_microservices' ? '' : `, { schema: '${schema}' }`})`
       )
     return new PostgresConnection(tables, listener)
   }

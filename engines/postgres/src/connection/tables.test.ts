@@ -77,7 +77,7 @@ describe('the tables of events', () => {
       ['1', true],
       ['0', false]
     ] as const) {
-      const rows = [{ count }]
+      const rows = [{ count, done: found }]
       assert.equal(await answering(rows).tables.pause('g', true), found)
       assert.equal(await answering(rows).tables.redrive('g', '1'), found)
       const some = found ? [{}] : []

@@ -27,6 +27,8 @@ export const NOTHING: Deleted = { deleted: '0', forgotten: 0 }
 export interface Pruned extends Deleted {
   /** There may be more to delete. */
   readonly more: boolean
+  /** Deleted events that groups had not had. */
+  readonly missed: readonly { readonly group: string; readonly pattern: string; readonly count: number }[]
 }
 
 /** The tables of one schema. */
@@ -50,8 +52,13 @@ export class Tables {
   }
 
   /** @param waits see {@link storeEvents} */
-  store(events: readonly NewEvent[], duplicateWindow: number, waits = true): Promise<Stored[]> {
-    return storeEvents(this.database, this.schema, events, duplicateWindow, waits)
+  store(events: readonly NewEvent[], duplicateWindow: number, waits = true, maxBytes = 0): Promise<Stored[]> {
+    return storeEvents(this.database, this.schema, events, { duplicateWindow, maxBytes }, waits)
+  }
+
+  /** Looks through what was published: turns do that, too. */
+  async advance(): Promise<void> {
+    await this.query('select "elysia_microservices".advance()')
   }
 
   async join(
@@ -187,19 +194,12 @@ export class Tables {
   }
 
   async redrive(group: string, place: string): Promise<boolean> {
-    const rows = await this.query(
-      `with given as (
-        update "elysia_microservices".letter set pending = true from "elysia_microservices".grp
-          where grp.id = letter.grp and grp.name = $1::text and place = $2::text::bigint and not pending
-          returning letter.grp, letter.position, place
-      ), put as (
-        insert into "elysia_microservices".pending (grp, position, letter, attempt, due, key)
-          select grp, position, place, 0, clock_timestamp(), null from given returning 1
-      ) select count(*)::text as count, "elysia_microservices".wake_handlers()::text from put`,
+    const [row] = await this.query(
+      'select "elysia_microservices".redrive($1::text, $2::text::bigint) as done',
       group,
       place
     )
-    return Number(rows[0]?.['count']) > 0
+    return row?.['done'] === true
   }
 
   /** The time of the server in milliseconds since 1970. */

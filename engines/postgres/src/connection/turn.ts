@@ -85,3 +85,10 @@ export function rowsOf(taken: TakenBatch): TakenRow[] {
     ...(body[at] === null && { vanished: true as const })
   }))
 }
+
+/** Whether a group has as many events as were wanted of it, so that there are more. */
+export function isFull({ taken }: Turn, wanted: readonly Wanted[]): boolean {
+  const counts = new Map<number, number>()
+  for (const { group } of taken) counts.set(group, (counts.get(group) ?? 0) + 1)
+  return wanted.some(({ id, most }) => most > 1 && counts.get(id) === most)
+}

@@ -18,7 +18,10 @@ function clientOver(tables: { readonly [Name in keyof Tables]?: unknown }) {
     connect: async () => connection,
     halted: () => undefined
   }
-  const store = new PostgresClientStore(init as unknown as ClientStoreInit<PostgresConnection>, 1_000)
+  const store = new PostgresClientStore(init as unknown as ClientStoreInit<PostgresConnection>, {
+    duplicateWindow: 1_000,
+    maxBytes: 0
+  })
   store.attach(connection as unknown as PostgresConnection)
   return { store, watched: () => watched }
 }

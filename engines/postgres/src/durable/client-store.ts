@@ -12,6 +12,7 @@ import {
 } from '@elysia-microservices/engine'
 import { checkText, type Row } from '@elysia-microservices/outbox/database'
 import type { BacklogEvent, DeadLetters, ListBacklogOptions } from '@elysia-microservices/transport/kit'
+import type { Keeping } from '../connection/in-transaction.ts'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import type { Tables } from '../connection/tables.ts'
 import { PostgresDeadLetters } from './dead-letters.ts'
@@ -22,16 +23,17 @@ import type { OutgoingRow } from './outgoing.ts'
 export class PostgresClientStore extends PublishingStore<PostgresConnection, OutgoingRow> {
   override readonly future = futureIn(() => this.#tables())
   protected override readonly isTimedByServer = true
-  readonly #duplicateWindow: number
+  readonly #keeping: Keeping
 
-  constructor(init: ClientStoreInit<PostgresConnection>, duplicateWindow: number) {
+  constructor(init: ClientStoreInit<PostgresConnection>, keeping: Keeping) {
+    const { duplicateWindow } = keeping
     super(init, { duplicateWindow, holding: 'a transaction that has published its key has not ended' })
-    this.#duplicateWindow = duplicateWindow
+    this.#keeping = keeping
   }
 
   attach(connection: PostgresConnection): void {
     connection.reach.watch()
-    this.publisher.attach(new EventStore(connection, this.publisher, this.#duplicateWindow))
+    this.publisher.attach(new EventStore(connection, this.publisher, this.#keeping))
   }
 
   deadLetters(group: string): DeadLetters {

@@ -5,6 +5,8 @@ import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import { EventStore } from './event-store.ts'
 import type { OutgoingRow } from './outgoing.ts'
 
+const KEEPING = { duplicateWindow: 1_000, maxBytes: 0 }
+
 it('a server that stops has not refused an event; what it refuses is told with whether that may pass', async () => {
   const told: string[] = []
   let state = ''
@@ -21,7 +23,7 @@ it('a server that stops has not refused an event; what it refuses is told with w
     sentEvent: () => ({}),
     refused: (_: number, error: Error, passes: boolean) => told.push(`${error.name} ${passes}`)
   } as unknown as Publisher<OutgoingRow>
-  const store = new EventStore(connection, publisher, 1_000)
+  const store = new EventStore(connection, publisher, KEEPING)
   for (state of ['57P01', '08006', 'ECONNREFUSED', '53100', '25006', '22P05']) {
     store.append({ size: 1, row: {} } as OutgoingRow, 0)
     for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
@@ -52,7 +54,7 @@ it('events of a key that another publishes wait in their order, and no other eve
     held: (number: number) => told.push(`${number} held`),
     stored: (number: number) => told.push(`${number}`)
   } as unknown as Publisher<OutgoingRow>
-  const store = new EventStore(connection, publisher, 1_000)
+  const store = new EventStore(connection, publisher, KEEPING)
   const settled = async () => {
     for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
   }
@@ -90,7 +92,7 @@ function overHeldKeys() {
     }
   }
   const publisher = { sentEvent: () => ({}), held() {}, stored() {} } as unknown as Publisher<OutgoingRow>
-  const store = new EventStore(connection as unknown as PostgresConnection, publisher, 1_000)
+  const store = new EventStore(connection as unknown as PostgresConnection, publisher, KEEPING)
   const settled = async () => {
     for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
   }
@@ -155,7 +157,7 @@ it('an event that is larger than a batch is stored alone, and those beside it ar
     sentEvent: () => ({}),
     stored: (...given: unknown[]) => told.push(given)
   } as unknown as Publisher<OutgoingRow>
-  const store = new EventStore(connection, publisher, 1_000)
+  const store = new EventStore(connection, publisher, KEEPING)
   for (const [number, size] of [10, 10, 2 * MEGABYTE, 10].entries())
     store.append({ size, row: { id: String(number) } } as OutgoingRow, number)
   for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
@@ -166,4 +168,34 @@ it('an event that is larger than a batch is stored alone, and those beside it ar
     [2, '2', true],
     [3, '3', false]
   ])
+})
+
+it('with a limit the log is looked through while events are published, and one for which there is no room is refused', async () => {
+  let looks = 0
+  let kept = 0
+  const connection = {
+    isConnected: true,
+    tables: {
+      advance: async () => void looks++,
+      store: async (rows: readonly { id: string }[], _window: number, _waits: boolean, maxBytes: number) =>
+        rows.map(({ id }) =>
+          ++kept > maxBytes ? { isHeld: false, full: kept - 1 } : { position: id, isHeld: false }
+        )
+    }
+  } as unknown as PostgresConnection
+  const told: string[] = []
+  const publisher = {
+    sentEvent: () => ({}),
+    stored: (number: number) => told.push(`${number}`),
+    refused: (number: number, { message }: Error, passes: boolean) =>
+      told.push(`${number} ${passes}: ${message}`)
+  } as unknown as Publisher<OutgoingRow>
+  const store = new EventStore(connection, publisher, { ...KEEPING, maxBytes: 1 })
+  for (const number of [0, 1]) {
+    store.append({ size: 1, row: { id: String(number) } } as OutgoingRow, number)
+    for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
+  }
+  assert.deepEqual([told.length, told[0]], [2, '0'])
+  assert.match(told[1] ?? '', /^1 true: .* keeps 1 bytes of events, and may keep 1:/)
+  assert.equal(looks, 1)
 })

@@ -1,9 +1,10 @@
 /** Appends events to the log: those of one turn of the event loop together, one transaction after the other. */
 import { delayLeft, type Publisher, type Store } from '@elysia-microservices/engine'
 import { EventRefusedError, NotStoredError, nextTurn } from '@elysia-microservices/transport/kit'
-import type { NewEvent } from '../connection/in-transaction.ts'
+import { fullError, type Keeping, type NewEvent } from '../connection/in-transaction.ts'
 import { answeredState } from '../connection/lost.ts'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
+import { Counting } from './counting.ts'
 import type { OutgoingRow } from './outgoing.ts'
 
 /** The largest event in bytes. */
@@ -21,7 +22,8 @@ export class EventStore implements Store<OutgoingRow> {
   readonly maxPayload = MAX_EVENT
   readonly #connection: PostgresConnection
   readonly #publisher: Publisher<OutgoingRow>
-  readonly #duplicateWindow: number
+  readonly #keeping: Keeping
+  readonly #counting: Counting
   #waiting: Numbered[] = []
   #isSending = false
   /** Events whose keys open transactions publish, and later ones of these keys: nothing else waits for them. */
@@ -29,10 +31,11 @@ export class EventStore implements Store<OutgoingRow> {
   readonly #heldKeys = new Set<string | undefined>()
   #isSendingHeld = false
 
-  constructor(connection: PostgresConnection, publisher: Publisher<OutgoingRow>, duplicateWindow: number) {
+  constructor(connection: PostgresConnection, publisher: Publisher<OutgoingRow>, keeping: Keeping) {
     this.#connection = connection
     this.#publisher = publisher
-    this.#duplicateWindow = duplicateWindow
+    this.#keeping = keeping
+    this.#counting = new Counting(connection.tables, keeping)
   }
 
   get isConnected(): boolean {
@@ -102,9 +105,14 @@ export class EventStore implements Store<OutgoingRow> {
     const { tables, reach } = this.#connection
     try {
       const rows = batch.map(({ event }) => rowOf(event))
-      const all = await tables.store(rows, this.#duplicateWindow, waits)
-      for (const [at, { position, isDuplicate, isHeld }] of all.entries())
-        if (!isHeld) this.#publisher.stored((batch[at] as Numbered).number, position, isDuplicate)
+      const { duplicateWindow, maxBytes } = this.#keeping
+      const all = await tables.store(rows, duplicateWindow, waits, maxBytes)
+      for (const [at, { position, isDuplicate, isHeld, full }] of all.entries()) {
+        const { number } = batch[at] as Numbered
+        if (full !== undefined) this.#publisher.refused(number, fullError(full, maxBytes), true)
+        else if (!isHeld) this.#publisher.stored(number, position, isDuplicate)
+      }
+      this.#counting.published()
       return batch.filter((_, at) => all[at]?.isHeld === true)
     } catch (error) {
       const refusal = refusalOf(error)

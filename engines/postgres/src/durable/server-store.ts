@@ -34,7 +34,7 @@ export class PostgresServerStore implements ServerStore<PostgresConnection> {
 
   detach(): void {}
 
-  close(): void {
-    void this.#turns.end()
+  close(): Promise<void> {
+    return this.#turns.end()
   }
 }

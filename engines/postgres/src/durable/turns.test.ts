@@ -340,6 +340,30 @@ describe('events of a process', () => {
   })
 })
 
+describe('the end of the turns', () => {
+  it('waits for one that still looks after old events: its connection may be closed then', async () => {
+    // It sleeps for longer than there is between two looks for old events.
+    const over = new OverTables({ pollInterval: 60_000, ackWait: 240_000 })
+    over.turns.add(new Hands())
+    await over.clock.advance(31_000)
+    const pruned: (() => void)[] = []
+    const { prune } = over.tables
+    over.tables.prune = async (...given) => {
+      await new Promise<void>((resolve) => pruned.push(resolve))
+      return prune.call(over.tables, ...given)
+    }
+    const steps: string[] = []
+    const ended = over.turns.end().then(() => steps.push('ended'))
+    await over.settled()
+    assert.deepEqual([pruned.length, steps], [1, []])
+    for (const end of pruned) end()
+    await ended
+    const turns = over.tables.turns.length
+    await over.clock.advance(60_000)
+    assert.equal(over.tables.turns.length, turns)
+  })
+})
+
 describe('a process without work', () => {
   it('sends one statement in each pollInterval, however many handlers it has', async () => {
     const over = new OverTables({ pollInterval: 1_000 })
@@ -431,6 +455,21 @@ describe('what turns look after', () => {
     assert.deepEqual(
       over.tables.prunedBehind.map(({ deleted }) => deleted),
       ['0', '1', '2', '3', '4']
+    )
+  })
+
+  it('is old events, also without work, and says what groups have missed', async () => {
+    const over = new OverTables({ pollInterval: 60_000 })
+    over.turns.add(new Hands())
+    await over.clock.advance(29_000)
+    over.tables.toPrune = 100
+    over.tables.missed.push({ group: 'g', pattern: 'p', count: 3 }, { group: 'g', pattern: 'p', count: 4 })
+    // The turn after half a minute.
+    await over.clock.advance(12_000)
+    assert.equal(over.tables.toPrune, -1)
+    assert.deepEqual(
+      over.lines.filter((line) => line.includes('deleted')),
+      ["7 events 'p' that the group 'g' had not handled were deleted, because they were older than maxAge"]
     )
   })
 

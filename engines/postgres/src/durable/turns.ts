@@ -12,7 +12,7 @@ import {
   shown
 } from '@elysia-microservices/transport/kit'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
-import type { Turn, Wanted } from '../connection/turn.ts'
+import { isFull, type Turn, type Wanted } from '../connection/turn.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { DueLooks } from './due-looks.ts'
 import { type Batch, TakenEvent } from './event.ts'
@@ -53,6 +53,8 @@ export class Turns {
   #fresh: Fresh[] = []
   #connection: PostgresConnection | undefined
   #isRunning = false
+  /** Ends with the last turn that has begun. */
+  #last: Promise<void> = Promise.resolve()
   #isWoken = false
   #isWanted = false
   /** Number of turns in a row that have brought nothing. */
@@ -72,7 +74,7 @@ export class Turns {
     this.#options = options
     this.#logger = logger
     this.#clock = clock
-    this.#pruning = new Pruning(options, clock)
+    this.#pruning = new Pruning(options, clock, logger)
   }
 
   /** Milliseconds from the begin of a turn: its sign of life may be left out if there was one shortly before. */
@@ -149,6 +151,10 @@ export class Turns {
     const connection = this.#connection
     if (this.#isRunning || this.#isEnded || connection?.isConnected !== true) return
     this.#isRunning = true
+    let end = () => {}
+    this.#last = new Promise((resolve) => {
+      end = resolve
+    })
     this.#stopResting()
     // Before this turn writes what was given back, and forgets it.
     this.#fresh = this.#fresh.filter((one) => !this.#isGone(one))
@@ -192,6 +198,8 @@ export class Turns {
         error
       )
       connection.reach.failed(error)
+    } finally {
+      end()
     }
   }
 
@@ -327,9 +335,11 @@ export class Turns {
   }
 
   #rest(next: number | null): void {
+    if (this.#isEnded) return
     const { pollInterval, ackWait } = this.#options
     // A publisher that has looked before this process had said that it sleeps wakes nobody.
-    const most = this.#empty <= LINGERS ? LINGER : Math.min(pollInterval, ackWait / 4)
+    const isShort = this.#empty <= LINGERS || this.#pruning.isBehind
+    const most = isShort ? LINGER : Math.min(pollInterval, ackWait / 4)
     const pause = Math.min(most, Math.max(0, next ?? Number.POSITIVE_INFINITY))
     this.#stopResting = this.#clock.after(pause, () => void this.#turn())
   }
@@ -356,7 +366,13 @@ export class Turns {
   /** Ends the turns, and gives back what this process has. */
   async end(): Promise<void> {
     if (this.#isEnded) return
-    if (this.#connection?.isConnected === true) await this.#within(this.written())
+    const last = async () => {
+      await this.written()
+      this.#isEnded = true
+      // The turn that has written it may still look after figures and old events.
+      await this.#last
+    }
+    if (this.#connection?.isConnected === true) await this.#within(last())
     this.#isEnded = true
     this.#stopResting()
     this.#stopListening()
@@ -375,11 +391,4 @@ export class Turns {
     await Promise.race([ended, late])
     stop()
   }
-}
-
-/** Whether a group has as many events as were wanted of it, so that there are more. */
-function isFull({ taken }: Turn, wanted: readonly Wanted[]): boolean {
-  const counts = new Map<number, number>()
-  for (const { group } of taken) counts.set(group, (counts.get(group) ?? 0) + 1)
-  return wanted.some(({ id, most }) => most > 1 && counts.get(id) === most)
 }

@@ -8,11 +8,15 @@ describe('options of postgres()', () => {
   it('have defaults', () => {
     const week = 7 * 24 * 60 * 60 * 1_000
     assert.deepEqual(postgresOptions({ sql }), {
-      ...{ sql, schema: 'elysia_microservices', maxAge: week, duplicateWindow: 120_000 },
+      ...{ sql, schema: 'elysia_microservices', maxAge: week, maxBytes: 0, duplicateWindow: 120_000 },
       ...{ ackWait: 30_000, pollInterval: 1_000 }
     })
     const given = { sql, schema: 'shop', duplicateWindow: 100, ackWait: 500, pollInterval: 10 }
-    assert.deepEqual(postgresOptions({ ...given, maxAge: false }), { ...given, maxAge: 0 })
+    assert.deepEqual(postgresOptions({ ...given, maxAge: false, maxBytes: 5 }), {
+      ...given,
+      maxAge: 0,
+      maxBytes: 5
+    })
   })
 
   for (const [given, message] of [
@@ -24,7 +28,7 @@ describe('options of postgres()', () => {
     [{ duplicateWindow: 99 }, /options\.duplicateWindow must be/],
     [{ ackWait: 499 }, /options\.ackWait must be/],
     [{ pollInterval: 9 }, /options\.pollInterval must be/],
-    [{ maxBytes: 5 }, /options\.maxBytes/]
+    [{ maxBytes: 0 }, /options\.maxBytes must be/]
   ] as const)
     it(`refuse ${JSON.stringify(given)}`, () => {
       const options = typeof given === 'object' ? { sql, ...given } : given

@@ -1,11 +1,20 @@
 /** The functions of the tables, over PostgreSQL inside the process. */
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, afterEach, before, describe, it } from 'node:test'
+import type { Settling, TakenRow } from '../connection/turn.ts'
 import { Embedded, EmbeddedGroup } from '../testing/embedded.ts'
 
 let database: Embedded
 before(async () => {
   database = await Embedded.open()
+})
+afterEach(async () => {
+  const wrong = await database.query(
+    `select g.name, elysia_microservices.pending_of(g.id), count(p) from elysia_microservices.grp as g
+      left join elysia_microservices.pending as p on p.grp = g.id group by g.id
+      having elysia_microservices.pending_of(g.id) <> count(p)`
+  )
+  assert.deepEqual(wrong, [], 'events that come back are counted wrongly')
 })
 after(() => database.close())
 
@@ -158,6 +167,121 @@ describe('an ordered group', () => {
   })
 })
 
+describe('events that come back to an ordered group', () => {
+  /** The words of a process that gives events back before they have begun. */
+  const given = (group: EmbeddedGroup, ids: readonly string[]): Settling => {
+    const back = ids
+      .map((id) => group.has.get(id) as TakenRow)
+      .map((row) => ({ ...row, attempt: row.attempt - 1, lock: 'k', delay: 0 }))
+    return { ...group.settling({}), back }
+  }
+
+  it('are in its order again, also if they were given back later, and are taken by one process', async () => {
+    const group = await new EmbeddedGroup(database).join(true)
+    await group.publish(['a', 'b', 'c'], 'k')
+    assert.deepEqual((await group.turn()).came, ['a 1', 'b 1', 'c 1'])
+    const has = [...group.has.values()]
+    const settled = given(group, ['b', 'c'])
+    for (const row of has) group.has.set(row.id, row)
+    const left = { position: has[0]?.position ?? '', letter: '0', attempt: 1, lock: 'k' }
+    await group.turn([{ ...settled, left: [left] }], undefined, group.process, 0)
+    // The first of the key still runs.
+    assert.deepEqual((await group.turn([], undefined, 'other')).came, [])
+    assert.deepEqual(await database.tables.lag(group.name), 3)
+    await group.turn([given(group, ['a'])], undefined, group.process, 0)
+    assert.deepEqual((await group.turn([], undefined, 'other', 2)).came, ['a 1', 'b 1'])
+    assert.deepEqual((await group.turn()).came, [])
+    assert.deepEqual((await group.turn([], undefined, 'other', 9)).came, ['a 1', 'b 1', 'c 1'])
+    assert.deepEqual(await database.tables.lag(group.name), 3)
+  })
+
+  it('are found behind any bound', async () => {
+    const group = await new EmbeddedGroup(database).join(true)
+    await group.publish(['a', 'b'], 'k')
+    await group.turn([], undefined, group.process, 1)
+    const far = { later: 4e12, [group.id]: 4e12 }
+    await group.turn([given(group, ['a'])], far, group.process, 0)
+    assert.deepEqual((await group.turn([], far)).came, ['a 1', 'b 1'])
+  })
+
+  it('wait in the backlog', async () => {
+    const group = await new EmbeddedGroup(database).join(true)
+    await group.publish(['a'], 'k')
+    await group.turn()
+    const running = await database.tables.backlog([group.id], undefined, 10)
+    await group.turn([given(group, ['a'])], undefined, group.process, 0)
+    const waiting = await database.tables.backlog([group.id], undefined, 10)
+    assert.deepEqual(
+      [...running, ...waiting].map(({ id, due, attempt }) => [id, due === null, attempt]),
+      [
+        ['a', true, '1'],
+        ['a', false, '0']
+      ]
+    )
+  })
+})
+
+describe('the count of events that come back', () => {
+  it('goes on when its process has ended, and is corrected when nothing comes back', async () => {
+    const group = await taken(['a', 'b'])
+    await group.turn([group.settling({ back: ['a', 'b'] })], undefined, group.process, 0)
+    await group.silence()
+    await group.turn([], undefined, 'heir', 0)
+    assert.deepEqual(
+      await database.query('select from elysia_microservices.process where id = $1', group.process),
+      []
+    )
+    assert.equal(await database.tables.lag(group.name), 2)
+    await database.query('delete from elysia_microservices.pending where grp = $1', group.id)
+    assert.equal(await database.tables.lag(group.name), 2)
+    await group.publish(['c'])
+    await group.turn([], { batch: 0 }, 'heir')
+    await group.turn([], [group.id], 'heir')
+    await group.publish(['d'])
+    await group.turn([], [group.id], 'heir')
+    assert.equal(await database.tables.lag(group.name), 2)
+  })
+})
+
+describe('a log with a limit', () => {
+  const kept = async () =>
+    Number((await database.query('select elysia_microservices.kept_bytes() as bytes'))[0]?.['bytes'])
+  const body = '{"data":1}'
+  const publish = (ids: readonly string[], pattern: string, limit: number, window = 120_000) =>
+    database.tables.store(
+      ids.map((id) => ({ pattern, id, key: undefined, headers: undefined, body })),
+      window,
+      true,
+      limit
+    )
+
+  it('stores what there is room for, and says of all behind it that it is full; it knows what it has', async () => {
+    await database.tables.advance()
+    const before = await kept()
+    const limit = before + 2.5 * body.length
+    const told = await publish(['a', 'b', 'c', 'a', 'd'], 'limit', Math.floor(limit))
+    assert.deepEqual(
+      told.map(({ position, isDuplicate, full }) => [position !== undefined, isDuplicate, full]),
+      [
+        [true, false, undefined],
+        [true, false, undefined],
+        [false, false, before + 2 * body.length],
+        [true, true, undefined],
+        [false, false, before + 2 * body.length]
+      ]
+    )
+    await database.tables.advance()
+    assert.equal(await kept(), before + 2 * body.length)
+    assert.deepEqual((await publish(['e'], 'limit', before))[0]?.full, before + 2 * body.length)
+    await database.query("update elysia_microservices.event set published = now() - interval '2 hours'")
+    await database.tables.prune(3_600_000, 1_000)
+    const stored = await database.query(
+      'select coalesce(sum(elysia_microservices.size_of(headers, body)), 0)::integer as bytes from elysia_microservices.event'
+    )
+    assert.equal(await kept(), stored[0]?.['bytes'])
+  })
+})
+
 describe('what is due', () => {
   it('is found behind bounds, and everything without them', async () => {
     const group = await taken(['a', 'b'])
@@ -224,14 +348,56 @@ describe('what is too old', () => {
       )[0]?.['count']
     assert.equal((await database.tables.prune(3_600_000, 1_000)).more, false)
     assert.equal(await count(), 2)
-    await database.query(
-      "update elysia_microservices.event set published = now() - interval '2 hours' where pattern = $1",
-      group.pattern
-    )
+    await database.query("update elysia_microservices.event set published = now() - interval '2 hours'")
     const all = { deleted: '999999', forgotten: 0 }
     await database.tables.prune(3_600_000, 1_000, all)
     assert.equal(await count(), 2)
     const pruned = await database.tables.prune(3_600_000, 1_000)
     assert.deepEqual([await count(), Number(pruned.deleted) > 0, pruned.more], [0, true, false])
+  })
+
+  it('is what was published before: an event of a clock that was wrong makes none before it old, and keeps none', async () => {
+    const { tables } = database
+    const group = await new EmbeddedGroup(database).join()
+    await database.query("update elysia_microservices.event set published = now() - interval '3 hours'")
+    await group.publish(['ahead', 'old', 'fresh', 'behind', 'last'])
+    await tables.advance()
+    const times = { ahead: '1 year', old: '-2 hours', fresh: '0', behind: '-1 year', last: '0' }
+    for (const [id, time] of Object.entries(times))
+      await database.query(
+        `update elysia_microservices.event set published = now() + interval '${time}' where id = $1 and pattern = $2`,
+        id,
+        group.pattern
+      )
+    await tables.prune(3_600_000, 1_000)
+    const left = await database.query(
+      'select id from elysia_microservices.event where pattern = $1 order by position',
+      group.pattern
+    )
+    assert.deepEqual(
+      left.map(({ id }) => id),
+      ['fresh', 'behind', 'last']
+    )
+  })
+
+  it('waits for no group any more: each is told what it has missed, and its lag is right', async () => {
+    const { tables } = database
+    const quick = await new EmbeddedGroup(database).join()
+    const joined = await tables.join('slow', quick.pattern, null, false, { kind: 'all' })
+    const wide = await tables.join('wide', `${quick.pattern}*`, `^${quick.pattern}$`, true, { kind: 'all' })
+    await quick.publish(['a', 'b', 'c'])
+    assert.deepEqual((await quick.turn()).came, ['a 1', 'b 1', 'c 1'])
+    await database.query(
+      "update elysia_microservices.event set published = now() - interval '2 hours' where pattern <> $1 or id < 'c'",
+      quick.pattern
+    )
+    const { missed } = await tables.prune(3_600_000, 1_000)
+    const theirs = missed.filter(({ group }) => group === 'slow' || group === 'wide')
+    assert.deepEqual(theirs.map(({ group, count }) => `${group} ${count}`).sort(), ['slow 2', 'wide 2'])
+    const lags = new Map(
+      (await tables.figures([quick.id, joined.id, wide.id])).map(({ id, lag }) => [id, lag])
+    )
+    // Its process has these.
+    assert.deepEqual([lags.get(quick.id), lags.get(joined.id), lags.get(wide.id)], [3, 1, 1])
   })
 })

@@ -32,6 +32,8 @@ export class FakeTables {
   lag: GroupFigures[] = []
   /** How many calls of `prune` find more. */
   toPrune = 0
+  /** Events that the next call of `prune` says groups have missed. */
+  readonly missed: Pruned['missed'][number][] = []
   /** How much was deleted before each call, as it was told. */
   readonly prunedBehind: Deleted[] = []
   readonly left: string[] = []
@@ -80,7 +82,7 @@ export class FakeTables {
 
   async prune(_maxAge: number, _window: number, behind: Deleted = NOTHING): Promise<Pruned> {
     const forgotten = this.prunedBehind.push(behind)
-    return { more: this.toPrune-- > 0, deleted: String(forgotten), forgotten }
+    return { more: this.toPrune-- > 0, deleted: String(forgotten), forgotten, missed: this.missed.splice(0) }
   }
 
   get pruned(): number {

@@ -52,6 +52,15 @@ for (const [name, driver] of Object.entries(drivers))
       assert.deepEqual(ids(), ['b'])
     })
 
+    it('deletes no event before one that is not too old, though its clock was wrong, and is not held up by one of the future', () => {
+      const given = open({ maxAge: 1_000 })
+      const { log } = given
+      for (const now of [1_000_000, 5_000, 10_000, 0, 10_000]) given.publish(now, {})
+      assert.equal(log.prune(10_500), false)
+      assert.equal(log.deleted, 2)
+      assert.equal(log.bytes, 30)
+    })
+
     it('deletes events when they are too old, a step at a time, and never gives their positions again', () => {
       const given = open({ maxAge: 1_000 })
       const { log } = given

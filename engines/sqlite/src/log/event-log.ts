@@ -1,6 +1,6 @@
 /** The log of one file: events are added at its end, and deleted at its beginning when they are too old. */
 import { NotStoredError } from '@elysia-microservices/transport/kit'
-import type { Database, Statement } from '../driver.ts'
+import type { Database, Row, Statement } from '../driver.ts'
 import type { Appended, NewEvent } from './event.ts'
 import { Later } from './later.ts'
 import { Patterns } from './patterns.ts'
@@ -195,10 +195,8 @@ export class EventLog {
   /** Deletes what is too old, at most a step of it. @returns whether there is more */
   prune(now: number): boolean {
     const { maxAge, duplicateWindow } = this.#keeping
-    const old =
-      maxAge === 0 ? [] : this.#oldest.all().filter(({ published }) => Number(published) <= now - maxAge)
-    // Positions are in the order of time, but for a clock that was set back: nothing before a deleted event stays.
-    const position = Math.max(0, ...old.map((row) => Number(row['position'])))
+    const old = maxAge === 0 ? [] : oldOnes(this.#oldest.all(), now, maxAge)
+    const position = Number(old.at(-1)?.['position'] ?? 0)
     this.#change('process', () => {
       this.#forget.run(now - duplicateWindow)
       if (position === 0) return
@@ -221,4 +219,18 @@ export class EventLog {
     }
     return low
   }
+}
+
+/**
+ * The events that are too old, of the oldest ones. Clocks are set: an event behind one that is not too old is not either,
+ * whatever its time says; one with a time that is to come is as old as the next one.
+ */
+function oldOnes(oldest: readonly Row[], now: number, maxAge: number): readonly Row[] {
+  let count = 0
+  for (const [at, row] of oldest.entries()) {
+    const published = Number(row['published'])
+    if (published <= now - maxAge) count = at + 1
+    else if (published <= now) break
+  }
+  return oldest.slice(0, count)
 }

@@ -14,8 +14,9 @@ with wanted as (
     (select position, letter, attempt, due from "elysia_microservices".pending as o
       where o.grp = w.id and (position, letter, w.id) > (w.p, w.l, w.g) order by position, letter limit $5::text::integer)
     union all
-    -- What processes have.
-    (select u.position, u.letter, u.attempt, null from "elysia_microservices".batch as b,
+    -- What processes have, or was given back to an ordered group.
+    (select u.position, u.letter, u.attempt, case when b.process = '' then '-infinity'::timestamptz end
+        from "elysia_microservices".batch as b,
         unnest(b.positions, b.letters, b.attempts) as u (position, letter, attempt)
       where b.grp = w.id and (u.position, u.letter, w.id) > (w.p, w.l, w.g))
     union all

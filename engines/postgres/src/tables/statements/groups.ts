@@ -1,7 +1,9 @@
 /** The groups of handlers: made, and their figures. */
+import { PINNED } from './pinned.ts'
+
 export const GROUPS = `
 -- The group of a handler, which is created if it is missing. 'since' and 'after' are null unless the start says so.
-create function "elysia_microservices".join_group(
+create or replace function "elysia_microservices".join_group(
   group_name text, group_pattern text, group_matcher text, is_ordered boolean, start text, since timestamptz, after bigint
 ) returns table (id integer, ordered boolean, skipped bigint) language plpgsql as $$
 #variable_conflict use_column
@@ -44,7 +46,7 @@ end
 $$;
 
 -- The events of a pattern up to the horizon, with those that are deleted.
-create function "elysia_microservices".total_of(of_pattern text, matcher text) returns bigint language plpgsql stable as $$
+create or replace function "elysia_microservices".total_of(of_pattern text, matcher text) returns bigint language plpgsql stable as $$
 begin
   if matcher is null then
     return coalesce((select total from "elysia_microservices".pattern where name = of_pattern
@@ -61,13 +63,15 @@ end
 $$;
 
 -- Whether there may be events for a group. 'due_from': below it nothing is due.
-create function "elysia_microservices".has_more(group_id integer, due_from timestamptz) returns boolean
+create or replace function "elysia_microservices".has_more(group_id integer, due_from timestamptz) returns boolean
 language plpgsql stable as $$
 begin
   return (select not g.paused and (
     exists (select from "elysia_microservices".pending as p
       where p.grp = g.id and p.due >= due_from and p.due <= (select clock_timestamp()))
     or exists (select from "elysia_microservices".queued as q where q.grp = g.id and q.position >= g.queued)
+    or g.ordered and exists (select from "elysia_microservices".batch as b
+      where b.grp = g.id and b.id >= g.batches and b.process = '')
     or exists (select from "elysia_microservices".late as l where l.number > g.late)
     or case when g.matcher is null
       then (select last from "elysia_microservices".pattern where name = g.pattern order by name desc, total desc limit 1)
@@ -76,11 +80,11 @@ begin
 end
 $$;
 
--- The figures of groups, without counting the log.
-create function "elysia_microservices".figures(ids json) returns json language sql stable as $$
+-- The figures of groups: nothing is counted of which there may be many.
+create or replace function "elysia_microservices".figures(ids json) returns json language sql stable ${PINNED} as $$
   select json_agg(json_build_object('id', g.id, 'paused', g.paused, 'lag',
     "elysia_microservices".total_of(g.pattern, g.matcher) - g.taken
-    + (select count(*) from "elysia_microservices".pending as p where p.grp = g.id)
+    + "elysia_microservices".pending_of(g.id)
     + (select count(*) from "elysia_microservices".queued as q where q.grp = g.id and q.position >= g.queued)
     + coalesce((select sum(array_length(positions, 1)) from "elysia_microservices".batch as b
         where b.grp = g.id and b.id >= g.batches), 0)))

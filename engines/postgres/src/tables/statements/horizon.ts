@@ -7,7 +7,7 @@ export const HORIZON = `
 -- have ended. Every transaction has its number before its positions, so that all positions seen here belong to
 -- transactions with lower numbers than this one, if it gets its number after it has seen them: it must not have one yet.
 -- Returns whether there is more; null if another one moves it just now, for which it waits only if it is told to.
-create function "elysia_microservices".advance(waits boolean default false) returns boolean language plpgsql
+create or replace function "elysia_microservices".advance(waits boolean default false) returns boolean language plpgsql
 ${PINNED} as $$
 declare
   w "elysia_microservices".whole;
@@ -18,6 +18,7 @@ declare
   looked bigint[];
   patterns text[];
   positions bigint[];
+  size bigint;
 begin
   if waits then
     perform pg_advisory_xact_lock(hashtextextended('elysia_microservices.advance', 0));
@@ -57,7 +58,8 @@ begin
   end if;
   mine := pg_current_xact_id();
   with present as materialized (
-    select position, pattern from "elysia_microservices".event where position > w.horizon and position <= top
+    select position, pattern, "elysia_microservices".size_of(headers, body) as size from "elysia_microservices".event
+      where position > w.horizon and position <= top
   ), holes as (
     insert into "elysia_microservices".hole (position, before)
       select generate_series(position_before + 1, position - 1), mine from (
@@ -68,26 +70,31 @@ begin
     update "elysia_microservices".whole set horizon = top, holes = w.holes, before = w.before, running = w.running
       where horizon = w.horizon
   )
-  select array_agg(pattern), array_agg(position) into patterns, positions from present;
+  select array_agg(p.pattern), array_agg(p.position), coalesce(sum(p.size), 0) into patterns, positions, size
+    from present as p;
   perform "elysia_microservices".count_events(patterns, positions);
+  perform "elysia_microservices".count_stored(size);
   return top < last;
 end
 $$;
 
 -- Lists the events that have appeared in holes, and forgets holes in which none will.
-create function "elysia_microservices".look_at_holes(looked bigint[]) returns void language plpgsql as $$
+create or replace function "elysia_microservices".look_at_holes(looked bigint[]) returns void language plpgsql as $$
 #variable_conflict use_column
 declare
   patterns text[];
   positions bigint[];
+  bytes bigint;
 begin
   with found as (
     delete from "elysia_microservices".hole using "elysia_microservices".event
-      where hole.position = any (looked) and event.position = hole.position returning event.position, event.pattern
+      where hole.position = any (looked) and event.position = hole.position
+      returning event.position, event.pattern, "elysia_microservices".size_of(event.headers, event.body) as size
   ), listed as (
     insert into "elysia_microservices".late (position) select position from found order by position
   )
-  select array_agg(pattern), array_agg(position) into patterns, positions from found;
+  select array_agg(pattern), array_agg(position), coalesce(sum(size), 0) into patterns, positions, bytes from found;
+  perform "elysia_microservices".count_stored(bytes);
   perform "elysia_microservices".count_events(patterns, positions);
   -- A number that is not below the end of the snapshot comes from another database, from which this one was restored.
   delete from "elysia_microservices".hole where position = any (looked)
@@ -97,7 +104,7 @@ end
 $$;
 
 -- Counts events by their patterns.
-create function "elysia_microservices".count_events(patterns text[], positions bigint[]) returns void
+create or replace function "elysia_microservices".count_events(patterns text[], positions bigint[]) returns void
 language plpgsql as $$
 declare
   one record;

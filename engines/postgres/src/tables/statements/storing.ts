@@ -1,9 +1,7 @@
-/** Storing events, at once or when they are due, and deleting old ones. */
-import { PINNED } from './pinned.ts'
-
+/** Storing events, at once or when they are due. */
 export const STORING = `
 -- Wakes processes, if one sleeps: commits that notify wait for one another.
-create function "elysia_microservices".wake_handlers() returns void language plpgsql as $$
+create or replace function "elysia_microservices".wake_handlers() returns void language plpgsql as $$
 begin
   if exists (select from "elysia_microservices".process where asleep) then
     perform pg_notify('elysia_microservices_events', '');
@@ -12,20 +10,23 @@ end
 $$;
 
 -- The lock of a key, which a transaction that publishes the key has until it ends.
-create function "elysia_microservices".lock_of(key text) returns bigint language sql immutable as $$
+create or replace function "elysia_microservices".lock_of(key text) returns bigint language sql immutable as $$
   select hashtextextended('elysia_microservices.event ' || key, 0)
 $$;
 
 -- Stores events in the caller's transaction, in their order. Transactions that publish the same key wait here for one
 -- another until they end, so that positions of one key are in the order of commits; who does not wait is told which events
--- are not stored because of that.
-create function "elysia_microservices".store_events(events json, duplicate_window integer, waits boolean)
-returns table (number integer, place text, is_duplicate boolean, is_held boolean) language plpgsql as $$
+-- are not stored because of that. With 'most_bytes', the log keeps no more; an event for which it has no room, and all
+-- behind it, are not stored: their place is 'full', and how many bytes are kept.
+create or replace function "elysia_microservices".store_events(
+  events json, duplicate_window integer, waits boolean, most_bytes bigint default 0
+) returns table (number integer, place text, is_duplicate boolean, is_held boolean) language plpgsql as $$
 #variable_conflict use_column
 declare
   one record;
   stored text;
   held text[] := '{}';
+  kept bigint := case when most_bytes > 0 then "elysia_microservices".kept_bytes() end;
 begin
   if waits then
     -- The locks are taken in one order by all.
@@ -41,7 +42,7 @@ begin
   -- The transaction has its number before the first event has its position: see advance().
   perform pg_current_xact_id();
   for one in
-    select n, e.pattern, e.id, e.key, e.headers, e.body,
+    select n, e.pattern, e.id, e.key, e.headers, e.body, "elysia_microservices".size_of(e.headers, e.body) as size,
       -- The clock here decides, because those of publishers differ. JavaScript has no later time than the last one.
       case when e.delay is null then to_timestamp(e.due / 1000)
         else least(clock_timestamp() + e.delay * interval '1 millisecond', to_timestamp(8.64e12)) end as due
@@ -57,6 +58,15 @@ begin
       return next;
       continue;
     end if;
+    if most_bytes > 0 and not "elysia_microservices".is_known(one.pattern, one.id, duplicate_window) then
+      if kept + one.size > most_bytes then
+        place := concat('full ', kept);
+        most_bytes := 1;
+        return next;
+        continue;
+      end if;
+      kept := kept + one.size;
+    end if;
     stored := "elysia_microservices".store_event(one.pattern, one.id, one.key, one.headers, one.body, one.due,
       duplicate_window, false);
     place := nullif(split_part(stored, '=', 1), '');
@@ -67,10 +77,20 @@ begin
 end
 $$;
 
+-- Whether an event waits for its time, or was published within the window of duplicates.
+create or replace function "elysia_microservices".is_known(of_pattern text, of_id text, duplicate_window integer)
+returns boolean language plpgsql stable as $$
+begin
+  return exists (select from "elysia_microservices".later as l where l.pattern = of_pattern and l.id = of_id)
+    or exists (select from "elysia_microservices".recent as r where r.pattern = of_pattern and r.id = of_id
+      and r.published > clock_timestamp() - duplicate_window * interval '1 millisecond');
+end
+$$;
+
 -- Stores one event in the caller's transaction. Default of 'due': at once. Returns its position, or nothing while it waits
 -- for its time, and a sign behind that of a duplicate: one text, because a function with several columns takes longer to
 -- plan than to run.
-create function "elysia_microservices".store_event(of_pattern text, of_id text, key text, headers text, body text,
+create or replace function "elysia_microservices".store_event(of_pattern text, of_id text, key text, headers text, body text,
   due timestamptz, duplicate_window integer, wakes boolean) returns text language plpgsql as $$
 declare
   at bigint;
@@ -119,7 +139,7 @@ $$;
 
 -- Publishes events of the future whose time has come. Returns whether there were any. A turn waits for nobody's
 -- transaction: events whose key one is just publishing stay until it has ended. Below 'due_from' nothing is due.
-create function "elysia_microservices".fire(most integer, due_from timestamptz) returns boolean language plpgsql as $$
+create or replace function "elysia_microservices".fire(most integer, due_from timestamptz) returns boolean language plpgsql as $$
 declare
   these "elysia_microservices".later[];
   busy text[] := '{}';
@@ -146,7 +166,7 @@ begin
 end
 $$;
 
-create function "elysia_microservices".fire_these(these "elysia_microservices".later[]) returns void
+create or replace function "elysia_microservices".fire_these(these "elysia_microservices".later[]) returns void
 language plpgsql as $$
 declare
   one "elysia_microservices".later;
@@ -165,49 +185,6 @@ begin
       values (one.pattern, one.id, at, clock_timestamp())
       on conflict (pattern, id) do update set position = excluded.position, published = excluded.published;
   end loop;
-end
-$$;
-
--- Deletes what is too old, at most 500 events and 500 ids, behind those that were deleted before: up to a position, and
--- up to a time in milliseconds since 1970. Returns whether there may be more, and how far it has come. What appears there
--- later, as its transaction lasted long, is deleted when somebody begins from the beginning again.
-create function "elysia_microservices".prune_events(
-  max_age bigint, duplicate_window integer, deleted bigint, forgotten bigint
-) returns json language plpgsql ${PINNED} as $$
-declare
-  ids_from timestamptz := to_timestamp(forgotten / 1000.0);
-  ids_until timestamptz := clock_timestamp() - duplicate_window * interval '1 millisecond';
-  upto bigint;
-  ids integer := 0;
-  count integer := 0;
-begin
-  if pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.prune', 0)) then
-    delete from "elysia_microservices".recent where (pattern, id) in (
-      select pattern, id from "elysia_microservices".recent
-        where published >= ids_from and published <= ids_until order by published limit 500
-        -- An open transaction publishes this id again.
-        for update skip locked);
-    get diagnostics ids = row_count;
-    -- Others may have deleted more.
-    ids_from := least(ids_until, (select published from "elysia_microservices".recent
-      where published >= ids_from order by published limit 1 for update skip locked));
-    if max_age > 0 then
-      select max(position) into upto from (
-        select position, published from "elysia_microservices".event
-          where position > deleted and position <= (select max(horizon) from "elysia_microservices".whole)
-          order by position limit 500
-      ) as oldest where published <= clock_timestamp() - max_age * interval '1 millisecond';
-      if upto is not null then
-        delete from "elysia_microservices".event where position > deleted and position <= upto;
-        get diagnostics count = row_count;
-        delete from "elysia_microservices".late where position > deleted and position <= upto;
-      end if;
-      deleted := least((select max(horizon) from "elysia_microservices".whole), (select position - 1
-        from "elysia_microservices".event where position > coalesce(upto, deleted) order by position limit 1));
-    end if;
-  end if;
-  return json_build_object('more', greatest(ids, count) >= 500, 'deleted', deleted::text,
-    'forgotten', floor(extract(epoch from ids_from) * 1000));
 end
 $$;
 `

@@ -3,13 +3,14 @@ export const TAKING = `
 -- Takes events of one group for a process: at most 'most', as many bytes as told, and at least one; at most
 -- 'back' of those that come back, and then no more in all: they may have ended their process, and the others of a batch that ends
 -- with its process count as begun. Below 'due_from' nothing is due. Returns one batch, column by column, or null.
-create function "elysia_microservices".take_events(
+create or replace function "elysia_microservices".take_events(
   group_id integer, most integer, back integer, most_bytes bigint, owner text, with_claims boolean, due_from timestamptz
 ) returns json language plpgsql as $$
 #variable_conflict use_column
 declare
   g "elysia_microservices".grp;
   s "elysia_microservices".progress;
+  homes bigint[] := '{}';
   h bigint;
   oldest bigint;
   first bigint;
@@ -28,6 +29,7 @@ declare
   waiting integer := 0;
   batch_id bigint;
   passing integer := 0;
+  back_again integer := 0;
   most_rows integer;
 begin
   -- Processes of a group take one after the other.
@@ -37,31 +39,39 @@ begin
   select max(horizon) into h from "elysia_microservices".whole;
   select min(b.id), coalesce(array_agg(k) filter (where k is not null), '{}') into oldest, busy
     from "elysia_microservices".batch as b
-    left join lateral unnest(case when g.ordered and b.process <> owner then b.keys end) as k on true
+    left join lateral unnest(case when g.ordered and b.process not in (owner, '') then b.keys end) as k on true
     where b.grp = g.id and b.id >= s.batches;
 
   -- First those that come back.
   for one in
-    select p.position, p.letter, p.attempt, p.key, p.is_queued, coalesce(case when p.letter = 0
+    select p.position, p.letter, p.attempt, p.key, p.home, coalesce(case when p.letter = 0
         then (select octet_length(body) from "elysia_microservices".event where position = p.position)
         else (select octet_length(body) from "elysia_microservices".letter where place = p.letter) end, 0) as size
       from (
-        (select position, letter, attempt, key, due, false as is_queued from "elysia_microservices".pending
-          where grp = g.id and due >= due_from and due <= (select clock_timestamp()) and (key is null or key <> all (busy))
+        (select position, letter, attempt, key, due, 0::bigint as home from "elysia_microservices".pending
+          where grp = g.id and due >= due_from and due <= (select clock_timestamp())
           order by due, position, letter limit least(most, back))
         union all
-        (select position, 0, 0, key, '-infinity', true from "elysia_microservices".queued
+        (select position, 0, 0, key, '-infinity', -1 from "elysia_microservices".queued
           where g.ordered and grp = g.id and position >= s.queued and key <> all (busy)
           order by position limit least(most, back))
+        union all
+        (select u.position, 0, u.attempt, u.key, '-infinity', b.id from "elysia_microservices".batch as b,
+            unnest(b.positions, b.attempts, b.keys) as u (position, attempt, key)
+          where g.ordered and b.grp = g.id and b.id >= s.batches and b.process = '' and (u.key is null or u.key <> all (busy))
+          order by u.position limit least(most, back))
       ) as p
       order by p.due, p.position, p.letter limit least(most, back)
   loop
     exit when bytes <= 0;
-    if one.is_queued then
+    if one.home < 0 then
       delete from "elysia_microservices".queued where grp = g.id and position = one.position;
+    elsif one.home > 0 then
+      homes := homes || one.home;
     else
       delete from "elysia_microservices".pending
         where grp = g.id and position = one.position and letter = one.letter;
+      back_again := back_again + 1;
     end if;
     bytes := bytes - one.size;
     positions := positions || one.position;
@@ -70,10 +80,17 @@ begin
     keys := array_append(keys, one.key);
   end loop;
   if cardinality(positions) > 0 then room := least(most, back) - cardinality(positions); end if;
+  if homes <> '{}' then perform "elysia_microservices".take_out(homes, positions); end if;
+  if back_again > 0 then
+    perform "elysia_microservices".count_pending(g.id, owner, -back_again);
+  elsif due_from = '-infinity' then
+    perform "elysia_microservices".correct_pending(g.id, owner);
+  end if;
 
   if g.ordered then
     select coalesce(array_agg(distinct key), '{}') || busy, count(*) into busy, waiting from (
-      select key from "elysia_microservices".pending where grp = g.id and key is not null
+      select k as key from "elysia_microservices".batch, unnest(keys) as k
+        where grp = g.id and id >= s.batches and process = '' and k is not null
       union all
       select key from "elysia_microservices".queued where grp = g.id and position >= s.queued
     ) as p;
@@ -172,7 +189,7 @@ begin
     first := coalesce((select min(position) from "elysia_microservices".queued where grp = g.id and position >= s.queued),
       greatest(s.cursor, passed) + 1);
   end if;
-  if passing > 0 or passed > s.cursor or number > s.late or first <> s.queued then
+  if passing > 0 or passed > s.cursor or number > s.late or first <> s.queued or homes <> '{}' then
     update "elysia_microservices".progress set version = version + 1, cursor = greatest(cursor, passed),
         late = greatest(late, number), taken = taken + passing, batches = coalesce(oldest, batch_id, batches),
         queued = coalesce(first, queued)
@@ -183,8 +200,23 @@ begin
 end
 $$;
 
+-- Takes events out of batches that nobody has. What is left of these gets a new number.
+create or replace function "elysia_microservices".take_out(homes bigint[], taken bigint[]) returns void
+language plpgsql as $$
+begin
+  with gone as (
+    delete from "elysia_microservices".batch where id = any (homes) returning *
+  )
+  insert into "elysia_microservices".batch (grp, process, positions, letters, attempts, keys, claimed)
+    select gone.grp, '', array_agg(u.p order by u.p), array_agg(0::bigint), array_agg(u.a order by u.p),
+        array_agg(u.k order by u.p), false
+      from gone, unnest(gone.positions, gone.attempts, gone.keys) as u (p, a, k)
+      where u.p <> all (taken) group by gone.grp;
+end
+$$;
+
 -- The runs that have begun when a batch of an ordered group is taken: those that wait for others of their key have not.
-create function "elysia_microservices".begun(attempts integer[], keys text[]) returns integer[] language sql immutable as $$
+create or replace function "elysia_microservices".begun(attempts integer[], keys text[]) returns integer[] language sql immutable as $$
   select array_agg(case when k is not null and nth > 1 then a else a + 1 end order by n) from (
     select a, k, n, row_number() over (partition by k order by n) as nth
     from unnest(attempts, keys) with ordinality as u (a, k, n)
@@ -192,7 +224,7 @@ create function "elysia_microservices".begun(attempts integer[], keys text[]) re
 $$;
 
 -- Events of a batch, column by column.
-create function "elysia_microservices".show_events(
+create or replace function "elysia_microservices".show_events(
   group_id integer, batch_id bigint, positions bigint[], letters bigint[], attempts integer[]
 ) returns json language plpgsql stable as $$
 #variable_conflict use_column

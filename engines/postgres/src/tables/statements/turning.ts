@@ -7,8 +7,8 @@ export const TURNING = `
 -- turns take long. 'looks': where to look for events that are due. With a list of groups, all that waits is looked at, and
 -- the answer has 'bounds': times below which nothing was left for these groups. With bounds, only what is due since them is
 -- looked at, which costs no more for what was deleted below. What appears below a bound, as its transaction lasted long or
--- the clock was set, waits for the next look at all, as do batches up to the number 'batch' in the bounds. An ordered group has no bound: what comes back to it has no time.
-create function "elysia_microservices".turn(
+-- the clock was set, waits for the next look at all, as do batches up to the number 'batch' in the bounds.
+create or replace function "elysia_microservices".turn(
   owner text, lease integer, settled json, known json, wanted json, will_sleep boolean, grace integer, looks json
 ) returns json language plpgsql ${PINNED} as $$
 declare
@@ -42,18 +42,19 @@ begin
       where seen < clock_timestamp() - lease * interval '1 millisecond' for update skip locked
   loop
     perform "elysia_microservices".free_batches(
-      array(select id from "elysia_microservices".batch where process = dead), true);
+      array(select id from "elysia_microservices".batch where process = dead), true, owner);
     delete from "elysia_microservices".process where id = dead
       and not exists (select from "elysia_microservices".batch where process = dead);
+    if found then perform "elysia_microservices".inherit_pending(dead, owner); end if;
   end loop;
   -- Also those of which nothing is settled: this sign of life must not renew what others have by now.
   gone := array(select k from json_array_elements_text(known) as k
     where not exists (select from "elysia_microservices".batch where id = k::bigint and process = owner));
   select json_agg(batch) into lost from (
-    select unnest(gone) union select * from "elysia_microservices".settle_events(owner, settled)) as l (batch);
+    select unnest(gone) union select * from "elysia_microservices".settle_events(owner, settled, owner)) as l (batch);
   -- A turn whose answer was lost has taken these: they have not begun.
   perform "elysia_microservices".free_batches(array(select id from "elysia_microservices".batch where process = owner
-    and id > heard and id <> all (array(select value::bigint from json_array_elements_text(known)))), false);
+    and id > heard and id <> all (array(select value::bigint from json_array_elements_text(known)))), false, owner);
   select json_agg(batch) into taken
     from json_to_recordset(wanted) as w (id integer, most integer, back integer, claims boolean),
       lateral "elysia_microservices".take_events(w.id, w.most, w.back, most_bytes, owner, w.claims is true,
@@ -77,8 +78,8 @@ end
 $$;
 
 -- The times below which nothing is left, in milliseconds since 1970: of the events of the future, and of what comes back to
--- groups without an order. Transactions that have ended within two seconds may bring something that was due meanwhile.
-create function "elysia_microservices".bounds_of(ids json) returns json language plpgsql ${PINNED} as $$
+-- groups. Transactions that have ended within two seconds may bring something that was due meanwhile.
+create or replace function "elysia_microservices".bounds_of(ids json) returns json language plpgsql ${PINNED} as $$
 begin
   return (select json_object_agg(name, floor(extract(epoch from least(first, clock_timestamp() - interval '2 seconds')) * 1000))
   from (
@@ -86,17 +87,16 @@ begin
     union all
     select g.id::text, (select p.due from "elysia_microservices".pending as p where p.grp = g.id order by p.due limit 1)
       from json_array_elements_text(ids) as i (id) join "elysia_microservices".grp as g on g.id = i.id::integer
-      where not g.ordered
   ) as found);
 end
 $$;
 
-create function "elysia_microservices".bound_in(bounds json, name text) returns timestamptz language sql immutable as $$
+create or replace function "elysia_microservices".bound_in(bounds json, name text) returns timestamptz language sql immutable as $$
   select coalesce(to_timestamp((bounds ->> name)::double precision / 1000), '-infinity')
 $$;
 
 -- A process has ended: what it had is taken by others.
-create function "elysia_microservices".leave(owner text) returns void language plpgsql as $$
+create or replace function "elysia_microservices".leave(owner text) returns void language plpgsql as $$
 begin
   update "elysia_microservices".process set seen = '-infinity', asleep = false where id = owner;
   perform "elysia_microservices".wake_handlers();
