@@ -17,6 +17,7 @@ export {
 export { acceptsGzip, isGzip, SUPPORTED } from './rpc/compression-names.ts'
 export { CallFailure, type Failure, type FailureDetail } from './rpc/failure.ts'
 export { type FailedCall, failureOf } from './rpc/failure-of.ts'
+export { pack, unpack } from './rpc/gzip.ts'
 export {
   MessageFlag,
   MessageReader,

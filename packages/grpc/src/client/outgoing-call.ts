@@ -5,7 +5,8 @@ import {
   GrpcStatus,
   MessageReader,
   type Metadata,
-  readStatus
+  readStatus,
+  unpack
 } from '@elysia-microservices/protobuf/rpc'
 import {
   copyBytes,
@@ -18,7 +19,6 @@ import { ErrorCode } from '../http2/error-code.ts'
 import type { Field } from '../http2/hpack/field.ts'
 import type { Http2Stream, StreamEnd, StreamListener } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
-import { unpack } from '../wire/gzip.ts'
 import { statusOfHttp, statusOfReset } from '../wire/status.ts'
 
 const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { prefixed } from '@elysia-microservices/protobuf/rpc'
 import { data, FrameWords, framesIn, headers } from '../testing/frames.ts'
 import { call, message, Server } from '../testing/server.ts'
 import { METHODS } from '../testing/service.ts'
-import { pack, unpack } from '../wire/gzip.ts'
 
 const OPEN = 0
 const turn = () => new Promise((resolve) => setTimeout(resolve))
@@ -68,7 +68,7 @@ describe('a server that compresses', () => {
       found.map(({ isPacked }) => isPacked),
       [false, true, false]
     )
-    assert.equal(String(unpack(found[1]!.content, 10_000)), String(Buffer.from(long)))
+    assert.equal(String(gunzipSync(found[1]!.content)), String(Buffer.from(long)))
     assert.ok(found[1]!.content.length < 100)
     assert.deepEqual(found[2]!.content, noise)
   })
@@ -90,11 +90,11 @@ describe('a server that compresses', () => {
 describe('a message that becomes longer than it may', () => {
   const CALL = call('Unary', ['grpc-encoding', 'gzip'])
   for (const [words, bytes] of Object.entries({
-    'in one part': pack(new Uint8Array(1_001)),
+    'in one part': gzipSync(new Uint8Array(1_001)),
     'in many parts that are each short': Buffer.concat(
-      Array.from({ length: 30 }, () => pack(new Uint8Array(100)))
+      Array.from({ length: 30 }, () => gzipSync(new Uint8Array(100)))
     ),
-    'by a factor of a thousand': pack(new Uint8Array(900_000))
+    'by a factor of a thousand': gzipSync(new Uint8Array(900_000))
   }))
     it(`${words} ends its call, and is never there as a whole`, () => {
       const server = new Server({ Unary: () => 'read' })

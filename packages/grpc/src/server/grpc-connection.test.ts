@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { prefixed } from '@elysia-microservices/protobuf/rpc'
 import { type IncomingMessage, RpcError } from '@elysia-microservices/transport/kit'
 import { data, frame, framesIn, headers, reset, settings } from '../testing/frames.ts'
 import { call, message, Server } from '../testing/server.ts'
-import { pack } from '../wire/gzip.ts'
 
 const OPEN = 0
 const turn = () => new Promise((resolve) => setTimeout(resolve))
@@ -48,7 +48,7 @@ describe('a unary call', () => {
       ['x-a', '1'],
       ['x-a', '2']
     )
-    server.receives(headers(1, fields, OPEN), data(1, prefixed(pack(Buffer.from('packed')), 1), true))
+    server.receives(headers(1, fields, OPEN), data(1, prefixed(gzipSync(Buffer.from('packed')), 1), true))
     assert.deepEqual(
       [got?.data, got?.timeout, got?.transport, { ...got?.headers }],
       ['packed', 5_000, 'grpc', { 'x-a': '1,2' }]
@@ -158,12 +158,12 @@ describe('a call that is wrong', () => {
     'with a message that becomes too long': [
       [
         headers(1, call('Unary', ['grpc-encoding', 'gzip']), OPEN),
-        data(1, prefixed(pack(new Uint8Array(100_000)), 1), true)
+        data(1, prefixed(gzipSync(new Uint8Array(100_000)), 1), true)
       ],
       '8 grpc-message=A message is longer than limits.messageSize (1000 bytes)'
     ],
     'with a compressed message that it has not announced': [
-      [headers(1, call('Unary'), OPEN), data(1, prefixed(pack(new Uint8Array(10)), 1), true)],
+      [headers(1, call('Unary'), OPEN), data(1, prefixed(gzipSync(new Uint8Array(10)), 1), true)],
       '13 grpc-message=A message is not compressed as its call says'
     ],
     'with a flag that gRPC does not have': [

@@ -4,6 +4,7 @@ import {
   GrpcStatus,
   MessageReader,
   type RpcCode,
+  unpack,
   type WrongMessage
 } from '@elysia-microservices/protobuf/rpc'
 import {
@@ -20,7 +21,6 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Http2Stream, StreamEnd, StreamListener } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
-import { unpack } from '../wire/gzip.ts'
 import { trailersOf } from '../wire/trailers.ts'
 import { CallInput } from './call-input.ts'
 import type { RequestHead } from './request-head.ts'

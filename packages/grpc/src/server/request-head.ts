@@ -1,7 +1,7 @@
 /** Reads the fields of a call. grpc: doc/PROTOCOL-HTTP2.md, "Requests". */
 import { addMetadata, GrpcStatus, type Metadata, readTimeout } from '@elysia-microservices/protobuf/rpc'
 import type { Field } from '../http2/hpack/field.ts'
-import { isReadable } from '../wire/gzip.ts'
+import { isReadable } from '../wire/encodings.ts'
 import { USER_AGENT } from '../wire/user-agent.ts'
 
 const COLON = 0x3a
