@@ -16,7 +16,7 @@ export {
 } from './rpc/codes.ts'
 export { acceptsGzip, isGzip, SUPPORTED } from './rpc/compression-names.ts'
 export { CallFailure, type Failure, type FailureDetail } from './rpc/failure.ts'
-export { type FailedCall, failureOf } from './rpc/failure-of.ts'
+export { type FailedCall, failureOf, unsendableResult } from './rpc/failure-of.ts'
 export { pack, unpack } from './rpc/gzip.ts'
 export {
   MessageFlag,

@@ -1,7 +1,13 @@
 /** One call, from its handler's start to its end. */
 
 import type { ProtoMethod } from '@elysia-microservices/protobuf'
-import { answerHeaders, CallFailure, type FailedCall, failureOf } from '@elysia-microservices/protobuf/rpc'
+import {
+  answerHeaders,
+  CallFailure,
+  type FailedCall,
+  failureOf,
+  unsendableResult
+} from '@elysia-microservices/protobuf/rpc'
 import {
   answerWith,
   callersTimeOver,
@@ -10,7 +16,6 @@ import {
   type Dispatcher,
   type IncomingMessage,
   LONGEST_TIME,
-  OptionError,
   OutgoingValues,
   type RunningAnswer,
   type RunningMessages,
@@ -134,9 +139,7 @@ export class RunningCall extends OutgoingValues implements RunningAnswer {
   }
 
   protected sendUnencodable(cause: unknown): void {
-    // Such an error says which field does not fit.
-    const why = cause instanceof OptionError ? `: ${cause.message}` : ''
-    this.sendError(new Error(`The result of a handler, or its headers, cannot be sent${why}`, { cause }))
+    this.sendError(unsendableResult(cause))
   }
 
   protected hasRoom(): boolean {

@@ -1,12 +1,17 @@
 /** The answer to one call: fields, messages and trailers, as far as the caller's windows have room. */
-import { answerHeaders, GrpcStatus, type HeaderList, type RpcCode } from '@elysia-microservices/protobuf/rpc'
+import {
+  answerHeaders,
+  GrpcStatus,
+  type HeaderList,
+  type RpcCode,
+  unsendableResult
+} from '@elysia-microservices/protobuf/rpc'
 import {
   type ByteWriter,
   cleanUpFailed,
   type Encoded,
   type IncomingMessage,
   type Logger,
-  OptionError,
   OutgoingValues,
   UNLIMITED
 } from '@elysia-microservices/transport/kit'
@@ -114,9 +119,7 @@ export class RunningCall extends OutgoingValues {
   }
 
   protected sendUnencodable(cause: unknown): void {
-    // Such an error says which field does not fit.
-    const why = cause instanceof OptionError ? `: ${cause.message}` : ''
-    this.sendError(new Error(`The result of a handler, or its headers, cannot be sent${why}`, { cause }))
+    this.sendError(unsendableResult(cause))
   }
 
   protected over(isAborted: boolean): void {

@@ -3,13 +3,14 @@ import { describe, it } from 'node:test'
 import {
   ConnectionError,
   HTTP_CODES,
+  OptionError,
   PatternNotFoundError,
   RejectedError,
   RpcError,
   ValidationError
 } from '@elysia-microservices/transport/kit'
 import { CODES, codeOfError, ERROR_CODES, isRpcCode } from './codes.ts'
-import { failureOf } from './failure-of.ts'
+import { failureOf, unsendableResult } from './failure-of.ts'
 
 const lines: string[] = []
 const logger = { error: (line: string) => void lines.push(line), warn() {} }
@@ -84,6 +85,17 @@ describe('the failure of a call', () => {
       )
       assert.equal(lines.length, 1)
     }
+  })
+})
+
+describe('the error of a result that cannot be sent', () => {
+  it('says what does not fit, and never throws', () => {
+    const misfit = new OptionError('data.price', 'data.price must be a number')
+    assert.match(unsendableResult(misfit).message, /cannot be sent: data\.price must be a number$/)
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    for (const cause of [new Error('secret'), 'secret', undefined, proxy])
+      assert.match(unsendableResult(cause).message, /cannot be sent$/)
   })
 })
 

@@ -4,6 +4,7 @@ import {
   type IncomingMessage,
   isRejected,
   type Logger,
+  OptionError,
   readErrorText
 } from '@elysia-microservices/transport/kit'
 import type { JsonValue } from '../proto.ts'
@@ -56,4 +57,13 @@ export function failureOf(error: unknown, { logger, message, errors }: FailedCal
     ...(code === undefined || isSaid ? [] : [errorInfo(code)]),
     ...(detail === undefined ? [] : [detail])
   ])
+}
+
+/** The error of a result that cannot be sent, which says what of it does not fit. Never throws. */
+export function unsendableResult(cause: unknown): Error {
+  let why = ''
+  try {
+    if (cause instanceof OptionError) why = `: ${cause.message}`
+  } catch {}
+  return new Error(`The result of a handler, or its headers, cannot be sent${why}`, { cause })
 }
