@@ -131,17 +131,18 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['wire', 'options'],
     ['own'],
     ['server', 'client'],
-    ['grpc.ts'],
+    ['grpc.ts', 'nest'],
+    ['from-nest.ts'],
     ['index.ts', 'kit.ts', 'testing.ts']
   ],
   protobuf: [
-    ['proto.ts', 'proto-shapes.ts', 'words.ts'],
+    ['proto.ts', 'proto-shapes.ts', 'words.ts', 'presence.ts'],
     ['options'],
     ['codec', 'descriptors'],
     ['schema', 'types', 'proto-files.ts'],
     ['load-proto.ts', 'service-proto.ts', 'proto-types.ts'],
     ['rpc'],
-    ['index.ts', 'rpc.ts']
+    ['index.ts', 'rpc.ts', 'sync.ts']
   ],
   connect: [['protocol'], ['options.ts', 'cors.ts'], ['server'], ['connect-rpc.ts'], ['index.ts']],
   tcp: [

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { has, NEEDS, type Need } from '@elysia-microservices/engine-tests'
 import { grpc } from '@elysia-microservices/grpc'
+import { GRPC_NEST_OPTIONS } from '@elysia-microservices/grpc/testing'
 import { KAFKA_NEST_OPTIONS } from '@elysia-microservices/kafka/testing'
 import { MQTT_NEST_OPTIONS } from '@elysia-microservices/mqtt/testing'
 import { NATS_NEST_OPTIONS } from '@elysia-microservices/nats/testing'
@@ -49,6 +50,7 @@ export function traitsTable(): string {
 
 /** The lists of options of Nest's transports, by the page that has them. */
 const NEST_TABLES: Readonly<Record<string, NestTable>> = {
+  'docs/grpc.md': GRPC_NEST_OPTIONS,
   'docs/kafka.md': KAFKA_NEST_OPTIONS,
   'docs/mqtt.md': MQTT_NEST_OPTIONS,
   'docs/nats.md': NATS_NEST_OPTIONS,
@@ -68,7 +70,8 @@ function nestTable(table: NestTable): string {
 }
 
 /** The answer to an option of Nest. */
-function inWords(name: string, { ours, needless, instead, convert }: NestOption): string {
+function inWords(name: string, { ours, needless, instead, convert, said }: NestOption): string {
+  if (said !== undefined) return said
   if (instead !== undefined) return `refused: ${instead}`
   if (ours === undefined)
     return `${convert === undefined ? 'not needed' : 'only without an effect'}: ${needless}`

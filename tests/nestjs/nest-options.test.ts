@@ -4,7 +4,9 @@
  */
 import 'reflect-metadata'
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { GRPC_NEST_OPTIONS } from '@elysia-microservices/grpc/testing'
 import { fromNest as kafkaOf } from '@elysia-microservices/kafka'
 import { KAFKA_NEST_OPTIONS } from '@elysia-microservices/kafka/testing'
 import { MQTT_NEST_OPTIONS } from '@elysia-microservices/mqtt/testing'
@@ -13,6 +15,7 @@ import {
   ClientProxyFactory,
   ClientsModule,
   MicroserviceClient,
+  MicroserviceGrpcClient,
   MicroserviceServer
 } from '@elysia-microservices/nestjs'
 import { RABBITMQ_NEST_OPTIONS } from '@elysia-microservices/rabbitmq/testing'
@@ -23,6 +26,7 @@ import { Controller, Injectable, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
   type ClientProxy,
+  type GrpcOptions,
   type KafkaOptions,
   MessagePattern,
   type MicroserviceOptions,
@@ -36,6 +40,7 @@ import {
 } from '@nestjs/microservices'
 import { Partitioners } from 'kafkajs'
 import { firstValueFrom } from 'rxjs'
+import { testsFolder } from '../workspace.ts'
 
 /** The names of an object type, without index signatures. */
 type Names<Type> = keyof { [Name in keyof Type as string extends Name ? never : Name]: true } & string
@@ -55,6 +60,10 @@ type KafkaNames = Flat<Kafka, 'client' | 'consumer' | 'run' | 'subscribe' | 'pro
 type RmqNames = Flat<Given<RmqOptions>, 'queueOptions' | 'socketOptions'>
 type MqttNames = Flat<Given<MqttOptions>, 'subscribeOptions'>
 type TcpNames = Names<Given<TcpOptions>> | Names<Given<TcpClientOptions>>
+type GrpcNames = Flat<Given<GrpcOptions>, 'keepalive' | 'loader' | 'channelOptions'>
+/** Options of grpc-js that Nest's types do not list, and passes on. */
+type GrpcJs =
+  `channelOptions.grpc.${'keepalive_time_ms' | 'keepalive_timeout_ms' | 'keepalive_permit_without_calls' | `max_connection_${'age' | 'idle' | 'age_grace'}_ms`}`
 type Same<Table, Listed extends string> = [Exclude<keyof Table, Listed>] extends [never]
   ? true
   : Exclude<keyof Table, Listed>
@@ -67,7 +76,8 @@ describe("the lists of options of Nest's transports", () => {
       groups<MqttNames>(MQTT_NEST_OPTIONS),
       groups<Names<Given<NatsOptions>>>(NATS_NEST_OPTIONS),
       groups<Names<Given<RedisOptions>>>(REDIS_NEST_OPTIONS),
-      groups<TcpNames>(TCP_NEST_OPTIONS)
+      groups<TcpNames>(TCP_NEST_OPTIONS),
+      groups<GrpcNames>(GRPC_NEST_OPTIONS)
     ]
     const isExact: readonly [
       Same<typeof KAFKA_NEST_OPTIONS, KafkaNames>,
@@ -75,8 +85,9 @@ describe("the lists of options of Nest's transports", () => {
       Same<typeof MQTT_NEST_OPTIONS, MqttNames>,
       Same<typeof NATS_NEST_OPTIONS, Names<Given<NatsOptions>>>,
       Same<typeof REDIS_NEST_OPTIONS, Names<Given<RedisOptions>>>,
-      Same<typeof TCP_NEST_OPTIONS, TcpNames>
-    ] = [true, true, true, true, true, true]
+      Same<typeof TCP_NEST_OPTIONS, TcpNames>,
+      Same<typeof GRPC_NEST_OPTIONS, GrpcNames | GrpcJs>
+    ] = [true, true, true, true, true, true, true]
     assert.equal(missing.length, isExact.length)
   })
 
@@ -87,13 +98,15 @@ describe("the lists of options of Nest's transports", () => {
       MQTT_NEST_OPTIONS,
       NATS_NEST_OPTIONS,
       REDIS_NEST_OPTIONS,
-      TCP_NEST_OPTIONS
+      TCP_NEST_OPTIONS,
+      GRPC_NEST_OPTIONS
     ])
       for (const [name, { ours, needless, instead }] of Object.entries<NestOption>(table))
         assert.equal([ours, needless, instead].filter((one) => one !== undefined).length, 1, name)
   })
 })
 
+const protoPath = join(testsFolder, 'nestjs/grpc/protos/common/money.proto')
 const urls = [
   'amqp://127.0.0.1:1',
   { hostname: 'b', port: '5672', username: '', password: '', vhost: 'shop' }
@@ -156,6 +169,22 @@ const FORMS: readonly (readonly [Transport, object])[] = [
     }
   ],
   [
+    Transport.GRPC,
+    {
+      ...{
+        url: '127.0.0.1:0',
+        package: ['shop.common'],
+        protoPath,
+        loader: { keepCase: true, longs: String }
+      },
+      ...{ maxSendMessageLength: 1_000, maxReceiveMessageLength: -1, maxMetadataSize: 20_000 },
+      keepalive: { keepaliveTimeMs: 10_000, keepaliveTimeoutMs: 5_000, keepalivePermitWithoutCalls: 1 },
+      credentials: { _isSecure: () => false },
+      channelOptions: { 'grpc.max_concurrent_streams': 10, 'grpc.use_local_subchannel_pool': 1 },
+      gracefulShutdown: true
+    }
+  ],
+  [
     Transport.KAFKA,
     {
       client: {
@@ -178,7 +207,8 @@ describe("options in Nest's own form", () => {
     it(`are taken by server and client: ${Transport[transport]}`, async () => {
       const server = new MicroserviceServer({ transport, options })
       assert.equal(server.transportId, transport)
-      await new MicroserviceClient({ transport, options }).close()
+      const Client = transport === Transport.GRPC ? MicroserviceGrpcClient : MicroserviceClient
+      await new Client({ transport, options }).close()
     })
 
   it("are taken in the type that Nest's users give them", () => {
@@ -201,7 +231,18 @@ describe("options in Nest's own form", () => {
       [Transport.REDIS, { role: 'slave' }, /need the master/],
       [Transport.MQTT, { will: {} }, /will: \{ pattern, data \}/],
       [Transport.TCP, { retryAttempts: 3 }, /call listen\(\) again/],
-      [Transport.GRPC, {}, /Transport.GRPC of Nest, which has no counterpart/]
+      [Transport.GRPC, {}, /either options.protoPath or options.packageDefinition/],
+      [Transport.GRPC, { protoPath, package: 'bank' }, /options.package names 'bank', which has no service/],
+      [Transport.GRPC, { protoPath, url: 'http://a' }, /options.url must be an address such as/],
+      [Transport.GRPC, { protoPath, loader: { json: true } }, /NaN and Infinity are numbers/],
+      [Transport.GRPC, { protoPath, protoLoader: 'mine' }, /give options.packageDefinition/],
+      [Transport.GRPC, { protoPath, onLoadPackageDefinition() {} }, /the options reflection and health/],
+      [
+        Transport.GRPC,
+        { protoPath, credentials: { _isSecure: () => true } },
+        /give options.tls in its place/
+      ],
+      [Transport.GRPC, { protoPath, channelOptions: { 'grpc.service_config': '{}' } }, /retry and timeouts/]
     ] as const)
       assert.throws(() => new MicroserviceServer({ transport, options }), sentence)
   })
@@ -213,12 +254,14 @@ describe("options in Nest's own form", () => {
       [Transport.RMQ, { queue: 'q', queueOptions: { durabel: true } }, 'options.queueOptions.durabel'],
       [Transport.KAFKA, { client: { clientID: 'a' } }, 'options.client.clientID'],
       [Transport.MQTT, { brokerUrl: 'mqtt://a' }, 'options.brokerUrl'],
-      [Transport.TCP, { hostname: 'a' }, 'options.hostname']
+      [Transport.TCP, { hostname: 'a' }, 'options.hostname'],
+      [Transport.GRPC, { protoPath, maxMessage: 1 }, 'options.maxMessage']
     ] as const) {
       const lines: string[] = []
       const logger = { error: assert.fail, warn: (line: string) => void lines.push(line) }
       new MicroserviceServer({ transport, options, logger })
-      new MicroserviceClient({ transport, options, logger })
+      const Client = transport === Transport.GRPC ? MicroserviceGrpcClient : MicroserviceClient
+      new Client({ transport, options, logger })
       const line = `${path} has no effect: it is no option of Nest's transport, and none of this library's`
       assert.deepEqual(lines, [line, line])
     }

@@ -1,4 +1,5 @@
 /** The exports for users of gRPC. */
+export { fromNest } from './from-nest.ts'
 export { type GrpcTransport, grpc } from './grpc.ts'
 export type { GrpcMethods } from './methods.ts'
 export type { GrpcCompressionOptions } from './options/compression-options.ts'

@@ -8,9 +8,12 @@ import {
   type ClientsModuleOptionsFactory,
   type ClientsProviderAsyncOptions,
   type CustomClientOptions,
+  type GrpcOptions,
   Client as NestClient,
-  ClientsModule as NestModule
+  ClientsModule as NestModule,
+  Transport
 } from '@nestjs/microservices'
+import { MicroserviceGrpcClient } from './grpc-client.ts'
 import { MicroserviceClient } from './microservice-client.ts'
 import { inNestsForm } from './nest-transport.ts'
 
@@ -18,7 +21,8 @@ import { inNestsForm } from './nest-transport.ts'
 function ours<Provider extends ClientProvider>(provider: Provider): Provider {
   if ('customClass' in provider) return provider
   const { named, others } = inNestsForm(provider)
-  return { ...others, customClass: MicroserviceClient, options: named } as never
+  const customClass = named.transport === Transport.GRPC ? MicroserviceGrpcClient : MicroserviceClient
+  return { ...others, customClass, options: named } as never
 }
 
 function oursAsync(given: ClientsProviderAsyncOptions): ClientsProviderAsyncOptions {
@@ -52,12 +56,19 @@ export class ClientsModule extends NestModule {
   }
 }
 
-/** Nest's factory of clients, with the same options; its clients are `MicroserviceClient`s. */
-export const ClientProxyFactory = {
+/** Makes clients as Nest's factory does. */
+export interface ClientFactory {
+  /** Makes a client of gRPC. @throws {OptionError} an option has no counterpart here */
+  create(options: GrpcOptions & { readonly transport: Transport.GRPC }): MicroserviceGrpcClient
   /** Makes a client. @throws {OptionError} an option has no counterpart here */
-  create(options: ClientProvider): MicroserviceClient {
+  create(options: ClientProvider): MicroserviceClient
+}
+
+/** Nest's factory of clients, with the same options; its clients are `MicroserviceClient`s. */
+export const ClientProxyFactory: ClientFactory = {
+  create(options: ClientProvider): never {
     const { customClass: Client, options: own } = ours(options) as CustomClientOptions
-    return new Client(own) as MicroserviceClient
+    return new Client(own) as never
   }
 }
 

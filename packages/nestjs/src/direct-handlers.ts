@@ -10,7 +10,8 @@ import {
   type Logger,
   whenSettled
 } from '@elysia-microservices/transport/kit'
-import type { MessageHandler } from '@nestjs/microservices'
+import { grpcFormOf } from '@elysia-microservices/transport/nest'
+import { type MessageHandler, Transport } from '@nestjs/microservices'
 import { catchError, isObservable, type Observable } from 'rxjs'
 import { MicroserviceContext } from './microservice-context.ts'
 
@@ -24,12 +25,22 @@ export type DirectCall = (
   given?: MicroserviceContext
 ) => unknown
 
+/** The same for a handler of gRPC, with the arguments that its pipeline would get. */
+export type DirectGrpcCall = (args: readonly unknown[]) => unknown
+
 /** The key under which a handler of Nest has its direct call, if it has one. */
 const DIRECT = Symbol('DirectCall')
+/** The same for handlers of gRPC. */
+const DIRECT_GRPC = Symbol('DirectGrpcCall')
 
 /** The direct call of a handler, or `undefined`: something is bound to it, or Nest did not make it. */
 export function directCallOf(handler: MessageHandler): DirectCall | undefined {
   return (handler as { readonly [DIRECT]?: DirectCall })[DIRECT]
+}
+
+/** The same for a handler of gRPC. */
+export function directGrpcCallOf(handler: MessageHandler): DirectGrpcCall | undefined {
+  return (handler as { readonly [DIRECT_GRPC]?: DirectGrpcCall })[DIRECT_GRPC]
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
@@ -96,7 +107,11 @@ export function findDirectHandlers(): void {
   const create = prototype?.create
   if (prototype === undefined || typeof create !== 'function') return
   prototype.create = function (this: ContextCreator, ...args) {
+    const isGrpc = isOfGrpc(args[1])
+    // Nest itself asks for the class of its own server.
+    if (isGrpc) args[6] = GRPC_PARAMETERS
     const handler = create.apply(this, args)
+    if (isGrpc) return withGrpcCall(handler, directGrpcCallBy(this, args))
     const call = directCallBy(this, args)
     return call === undefined ? handler : withDirectCall(handler, call)
   }
@@ -116,6 +131,24 @@ function withDirectCall(handler: MessageHandler, call: DirectCall): MessageHandl
   return Object.defineProperty(handle as MessageHandler, DIRECT, { value: call })
 }
 
+function withGrpcCall(handler: MessageHandler, call: DirectGrpcCall | undefined): MessageHandler {
+  return call === undefined ? handler : Object.defineProperty(handler, DIRECT_GRPC, { value: call })
+}
+
+/** Whether a method has one of Nest's decorators for gRPC. */
+function isOfGrpc(method: Method): boolean {
+  const read = (key: string): unknown => Reflect.getMetadata(key, method)
+  if (read('microservices:transport') !== Transport.GRPC) return false
+  return grpcFormOf((read('microservices:pattern') as readonly unknown[] | undefined)?.[0]) !== undefined
+}
+
+/** The parameters of a method without decorators, as Nest's own server for gRPC has them. */
+const GRPC_PARAMETERS = {
+  '6:1': { index: 1, data: undefined, pipes: [] },
+  '9:2': { index: 2, data: undefined, pipes: [] },
+  '3:0': { index: 0, data: undefined, pipes: [] }
+}
+
 function contextCreatorOfNest(): ContextCreator | undefined {
   try {
     const { RpcContextCreator } = createRequire(import.meta.url)(
@@ -128,6 +161,43 @@ function contextCreatorOfNest(): ContextCreator | undefined {
 }
 
 function directCallBy(creator: ContextCreator, args: CreateArguments): DirectCall | undefined {
+  const plain = plainMethodOf(creator, args)
+  if (plain === undefined) return undefined
+  const { parameters, handleError } = plain
+  const [instance, method] = args
+  return callWithFilters(
+    callOf(instance, method, parameters, plain.length),
+    parameters.some(({ type }) => type === CONTEXT),
+    (error, data, context) => handleError([data, context], error)
+  )
+}
+
+function directGrpcCallBy(creator: ContextCreator, args: CreateArguments): DirectGrpcCall | undefined {
+  const plain = plainMethodOf(creator, args)
+  if (plain === undefined) return undefined
+  const { parameters, length, handleError } = plain
+  const [instance, method] = args
+  return (given) => {
+    const own: unknown[] = new Array(length).fill(undefined)
+    for (const { index, type, data: field } of parameters)
+      own[index] = type === PAYLOAD ? fieldOf(given[0], field) : given[type === CONTEXT ? 1 : 2]
+    return withFilters(
+      () => method.apply(instance, own),
+      (error) => handleError(given, error)
+    )
+  }
+}
+
+/** A method without a pipeline. */
+interface PlainMethod {
+  readonly parameters: readonly Parameter[]
+  readonly length: number
+  /** Lets Nest's filters answer an error of the method. */
+  handleError(args: readonly unknown[], error: unknown): Observable<unknown>
+}
+
+/** Reads a method; `undefined`: something is bound to it. */
+function plainMethodOf(creator: ContextCreator, args: CreateArguments): PlainMethod | undefined {
   try {
     const [instance, method, moduleKey, methodName, , inquirerId, defaults, reportsUnhandled = false] = args
     const parts = [
@@ -142,12 +212,11 @@ function directCallBy(creator: ContextCreator, args: CreateArguments): DirectCal
     const parameters = getParamsMetadata(moduleKey)
     if (parameters === undefined || !parameters.every(isPlain)) return undefined
     const filters = creator.exceptionFiltersContext.create(instance, method, moduleKey)
-    return callWithFilters(
-      callOf(instance, method, parameters, argsLength),
-      parameters.some(({ type }) => type === CONTEXT),
-      (error, data, context) =>
-        creator.rpcProxy.handleError(filters, [data, context], error, reportsUnhandled)
-    )
+    return {
+      parameters,
+      length: argsLength,
+      handleError: (given, error) => creator.rpcProxy.handleError(filters, given, error, reportsUnhandled)
+    }
   } catch {
     // Parts of another version of Nest.
     return undefined
@@ -157,10 +226,11 @@ function directCallBy(creator: ContextCreator, args: CreateArguments): DirectCal
 /** The values of Nest's `RpcParamtype`, which its package does not export. */
 const PAYLOAD = 3
 const CONTEXT = 6
+const GRPC_CALL = 9
 
-/** Whether a parameter is the data, a field of the data or the context, without a pipe. */
+/** Whether a parameter is the data, a field of the data, the context or the call, without a pipe. */
 function isPlain({ type, pipes }: Parameter): boolean {
-  return (type === PAYLOAD || type === CONTEXT) && pipes.length === 0
+  return (type === PAYLOAD || type === CONTEXT || type === GRPC_CALL) && pipes.length === 0
 }
 
 /** Calls a method. There is a context only if a parameter asks for it. */
@@ -190,17 +260,22 @@ function callWithFilters(
   return (message, logger, given) => {
     const { data } = message
     const context = given ?? (needsContext ? new MicroserviceContext(message, logger) : undefined)
-    try {
-      const result = call(data, context)
-      if (typeof result !== 'object' || result === null) return result
-      const isWaiting = isThenable(result)
-      if (!isWaiting && !isObservable(result)) return result
-      const filtered = (error: unknown) =>
-        failed(error, data, context ?? new MicroserviceContext(message, logger))
-      const withFilter = (value: unknown) => (isObservable(value) ? value.pipe(catchError(filtered)) : value)
-      return isWaiting ? whenSettled(result, withFilter, filtered) : withFilter(result)
-    } catch (error) {
-      return failed(error, data, context ?? new MicroserviceContext(message, logger))
-    }
+    return withFilters(
+      () => call(data, context),
+      (error) => failed(error, data, context ?? new MicroserviceContext(message, logger))
+    )
+  }
+}
+
+function withFilters(call: () => unknown, failed: (error: unknown) => Observable<unknown>): unknown {
+  try {
+    const result = call()
+    if (typeof result !== 'object' || result === null) return result
+    const isWaiting = isThenable(result)
+    if (!isWaiting && !isObservable(result)) return result
+    const withFilter = (value: unknown) => (isObservable(value) ? value.pipe(catchError(failed)) : value)
+    return isWaiting ? whenSettled(result, withFilter, failed) : withFilter(result)
+  } catch (error) {
+    return failed(error)
   }
 }

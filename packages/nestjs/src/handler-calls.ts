@@ -43,12 +43,14 @@ export function answerDirect(call: DirectCall, message: IncomingMessage, logger:
   }
 }
 
-function answerOf(result: unknown): unknown {
+/** Returns the result of a handler of requests in the form that the transport needs. */
+export function answerOf(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !isThenable(result)) return streamOrValue(result)
   return whenSettled(result, streamOrValue, throwUnfiltered)
 }
 
-function throwUnfiltered(error: unknown): never {
+/** Throws the answer for an error that no filter has seen. */
+export function throwUnfiltered(error: unknown): never {
   throw answerOfUnfiltered(error)
 }
 

@@ -14,7 +14,9 @@ export {
   UnauthenticatedError
 } from '@elysia-microservices/transport'
 export { ClientProxy, Transport } from '@nestjs/microservices'
-export { Client, ClientProxyFactory, ClientsModule } from './clients-module.ts'
+export { Client, type ClientFactory, ClientProxyFactory, ClientsModule } from './clients-module.ts'
+export { MicroserviceGrpcClient } from './grpc-client.ts'
+export { GrpcServiceError } from './grpc-error.ts'
 export { MicroserviceClient } from './microservice-client.ts'
 export { MicroserviceContext } from './microservice-context.ts'
 export { MicroserviceServer } from './microservice-server.ts'

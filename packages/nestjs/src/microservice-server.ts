@@ -19,7 +19,12 @@ import {
   VIA_PLAIN,
   wrapDispatcher
 } from '@elysia-microservices/transport/kit'
-import { answerByEventHandlers, nestTransportOf } from '@elysia-microservices/transport/nest'
+import {
+  answerByEventHandlers,
+  type GrpcForm,
+  grpcFormOf,
+  nestTransportOf
+} from '@elysia-microservices/transport/nest'
 import { Logger } from '@nestjs/common'
 import {
   type CustomTransportStrategy,
@@ -32,6 +37,7 @@ import { Description } from './description.ts'
 import { directCallOf, findDirectHandlers } from './direct-handlers.ts'
 import { checkAlone, checkNotDurable, durableOf, viaOfHandler } from './durable.ts'
 import { EventHandlers } from './event-handlers.ts'
+import { answerGrpc, type GrpcHooks } from './grpc-handlers.ts'
 import {
   answerBy,
   answerDirect,
@@ -86,6 +92,8 @@ export class MicroserviceServer
   readonly #events = new EventHandlers()
   /** Identifies the deliveries that each event handler gets. */
   readonly #vias = new WeakMap<MessageHandler, string>()
+  /** The handlers of Nest's decorators for gRPC, which get other arguments. */
+  readonly #grpc = new WeakMap<MessageHandler, GrpcForm>()
   readonly #listeners = new Listeners<MicroserviceServerEvents>(['listening', 'close', 'error'], (error) =>
     this.logger.error(error)
   )
@@ -199,6 +207,8 @@ export class MicroserviceServer
     const route = this.normalizePattern(pattern as MsPattern)
     callback.isEventHandler = isEventHandler
     callback.extras = extras
+    const form = grpcFormOf(pattern)
+    if (form !== undefined) this.#grpc.set(callback, form)
     if (isEventHandler) this.#vias.set(callback, viaOfHandler(route, callback))
     else checkNotDurable(route, callback)
     const present = this.messageHandlers.get(route)
@@ -263,6 +273,9 @@ export class MicroserviceServer
   #request(message: IncomingMessage): unknown {
     const handler = this.#handlerOf(message)
     if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
+    const form = this.#grpc.get(handler)
+    if (form !== undefined)
+      return answerGrpc(form, handler, message, this.#isHooked ? this.#hooksFor(message) : undefined)
     const direct = this.#isHooked ? undefined : directCallOf(handler)
     if (direct !== undefined) return answerDirect(direct, message, this.#log)
     const context = new MicroserviceContext(message, this.#log)
@@ -331,6 +344,11 @@ export class MicroserviceServer
   /** Whether hooks are set, for example by an instrumentation. Messages without hooks are handled in a faster way. */
   get #isHooked(): boolean {
     return this.onProcessingStartHook !== this.#noStartHook || this.onProcessingEndHook !== undefined
+  }
+
+  #hooksFor(message: IncomingMessage): GrpcHooks {
+    const context = new MicroserviceContext(message, this.#log)
+    return { context, inHooks: this.#hooksOf(context) }
   }
 
   #hooksOf(context: MicroserviceContext): InHooks {

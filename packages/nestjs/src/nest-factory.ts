@@ -1,10 +1,10 @@
 /** Nest's `NestFactory`, whose servers are ours: applications change an import alone. */
 import { NestFactory as Nest, NestApplication } from '@nestjs/core'
-import { type AsyncMicroserviceOptions, type MicroserviceOptions, Transport } from '@nestjs/microservices'
+import type { AsyncMicroserviceOptions, MicroserviceOptions } from '@nestjs/microservices'
 import { MicroserviceServer } from './microservice-server.ts'
 import { inNestsForm } from './nest-transport.ts'
 
-/** The same options with our strategy, unless they have a strategy of their own, or gRPC, which we do not have. */
+/** The same options with our strategy, unless they have a strategy of their own. */
 function withServer(given: object): object {
   if ('strategy' in given) return given
   if ('useFactory' in given) {
@@ -12,7 +12,6 @@ function withServer(given: object): object {
     return { ...given, useFactory: (...args: unknown[]) => withServer(useFactory(...args)) }
   }
   const { named, others } = inNestsForm(given)
-  if (named.transport === Transport.GRPC) return given
   return { ...others, strategy: new MicroserviceServer(named) }
 }
 
@@ -37,7 +36,7 @@ async function createMicroservice(this: object, module: unknown, options: object
 
 /**
  * Nest's factory of applications, with the same options; the servers of `createMicroservice` and `connectMicroservice`
- * are `MicroserviceServer`s. Servers with a `strategy` or `Transport.GRPC` stay as they are.
+ * are `MicroserviceServer`s. Servers with a `strategy` stay as they are.
  * @example
  * ```ts
  * import { NestFactory } from '@elysia-microservices/nestjs' // instead of '@nestjs/core'

@@ -21,6 +21,7 @@ const PACKAGES: ReadonlyMap<unknown, string> = new Map([
   [Transport.REDIS, 'redis'],
   [Transport.NATS, 'nats'],
   [Transport.MQTT, 'mqtt'],
+  [Transport.GRPC, 'grpc'],
   [Transport.RMQ, 'rabbitmq'],
   [Transport.KAFKA, 'kafka']
 ])

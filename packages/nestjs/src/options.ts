@@ -18,7 +18,7 @@ import {
   type Transport,
   timeoutOf
 } from '@elysia-microservices/transport/kit'
-import { NEST_OPTION_NAMES, type NestEnd } from '@elysia-microservices/transport/nest'
+import { NEST_OPTION_NAMES, type NestEnd, type NestMethod } from '@elysia-microservices/transport/nest'
 import { type MicroserviceOptions, Transport as NestTransport } from '@nestjs/microservices'
 import { fromNestForm, isNestForm, type NestForm } from './nest-transport.ts'
 import { type ShortClientOptions, type ShortServerOptions, shortForm } from './short-form.ts'
@@ -170,6 +170,8 @@ export interface CheckedServerOptions {
 /** Options of a client, with its transport. */
 export interface CheckedClientOptions {
   readonly transport: Transport
+  /** The methods of gRPC; `undefined` on other transports. */
+  readonly methods: readonly NestMethod[] | undefined
   readonly timeout: number
   readonly headers: MessageHeaders | undefined
   readonly logger: Logger | undefined
@@ -218,6 +220,7 @@ export function clientOptions(options: MicroserviceClientOptions): CheckedClient
       : transportsIn(transport, refused(REFUSED_BY_BOTH, others))
   return {
     transport: only as Transport,
+    methods: ends?.methods,
     timeout: timeoutOf(own.timeout),
     headers: own.headers ?? ends?.headers,
     logger: own.logger && loggerOf(own.logger),
@@ -237,9 +240,9 @@ function split<Own extends object>(
   ]
 }
 
-/** As in Nest, a client over TCP connects when a call is made, and does not retry failed calls. */
+/** As in Nest, a client over TCP or gRPC connects when a call is made, and does not retry failed calls. */
 function asClient({ transport, options }: NestForm): NestForm {
-  return transport === NestTransport.TCP
+  return transport === NestTransport.TCP || transport === NestTransport.GRPC
     ? { transport, options: { reconnect: false, retry: false, ...options } }
     : { transport, options }
 }

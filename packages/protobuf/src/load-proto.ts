@@ -3,7 +3,7 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { type Files, filesIn, inOrder } from './descriptors/registry.ts'
-import { shapesOf } from './options/shapes.ts'
+import { type Shapes, shapesOf } from './options/shapes.ts'
 import type { Proto } from './proto.ts'
 import { ProtoFilesOf } from './proto-files.ts'
 import type { ProtoShapes } from './proto-shapes.ts'
@@ -50,6 +50,22 @@ export type ProtoSource = Proto | GeneratedService | GeneratedFile
  * ```
  */
 export async function loadProto(options: ProtoFiles): Promise<Proto> {
+  const { paths, includeDirs, shapes } = checkedFiles(options)
+  const { isText, readFiles } = await import('./descriptors/read-files.ts')
+  const protobuf = paths.some(isText) ? (await import('protobufjs')).default : undefined
+  const read = readFiles(paths, includeDirs, protobuf)
+  return new ProtoFilesOf(read.files, read.asked, shapes, OPTION)
+}
+
+/** The name of the option with the files, for errors. */
+export const OPTION = 'options.files'
+
+/** @throws {OptionError} an option is wrong */
+export function checkedFiles(options: ProtoFiles): {
+  readonly paths: readonly Path[]
+  readonly includeDirs: readonly Path[]
+  readonly shapes: Shapes
+} {
   const shapes = shapesOf(options, ['files', 'includeDirs'])
   const { files, includeDirs = [] } = options
   const paths = isPath(files) ? [files] : files
@@ -57,9 +73,7 @@ export async function loadProto(options: ProtoFiles): Promise<Proto> {
     throw OptionError.expected('options.files', 'a path of a .proto file, or a list of paths', files)
   if (!Array.isArray(includeDirs) || !includeDirs.every(isPath))
     throw OptionError.expected('options.includeDirs', 'a list of folders', includeDirs)
-  const { readFiles } = await import('./descriptors/read-files.ts')
-  const read = await readFiles(paths, includeDirs as readonly Path[])
-  return new ProtoFilesOf(read.files, read.asked, shapes, 'options.files')
+  return { paths, includeDirs, shapes }
 }
 
 function isPath(value: unknown): value is Path {

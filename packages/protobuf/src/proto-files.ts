@@ -3,7 +3,7 @@ import type { DescFile, DescMethod, DescService, FileRegistry } from '@bufbuild/
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import type { Hints } from './codec/hints.ts'
 import { Codecs } from './codec/message-codec.ts'
-import { bytesOfFiles, type Files, registryOf } from './descriptors/registry.ts'
+import { bytesOfFiles, type Files, registryOf, withPresence } from './descriptors/registry.ts'
 import type { Shapes } from './options/shapes.ts'
 import type { MessageCodec, Proto, ProtoMethod, ProtoService } from './proto.ts'
 
@@ -32,7 +32,7 @@ export class ProtoFilesOf implements Proto {
    */
   constructor(files: Files, asked: ReadonlySet<string>, shapes: Shapes, path: string, ours?: Ours) {
     this.#files = files
-    this.#registry = registryOf(files, path)
+    this.#registry = registryOf(shapes.presence === 'sent' ? withPresence(files) : files, path)
     this.#codecs = new Codecs(this.#registry, shapes, ours?.hints)
     this.#ours = ours
     this.shapes = shapes

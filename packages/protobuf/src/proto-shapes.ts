@@ -44,6 +44,12 @@ export interface ProtoShapes {
    */
   readonly defaults?: 'all' | 'nulls' | 'lists' | 'none' | undefined
   /**
+   * Fields of proto3 with the value 0, `''` or `false`: by the rules of proto3 they are not sent, and count as not sent
+   * (`'proto'`), or they are sent if they are given, and are there if they were sent, as in protobufjs (`'sent'`).
+   * Default: `'proto'`.
+   */
+  readonly presence?: 'proto' | 'sent' | undefined
+  /**
    * A oneof: the field that is set, or beside it a property with the name of the oneof, whose value is the name of that
    * field (`'named'`). Default: `'fields'`.
    */

@@ -64,6 +64,19 @@ export interface Delivery {
  */
 export type Settlement = 'done' | 'again' | 'dead'
 
+/** The name under which a message has the method of a `.proto` by which it was called. */
+export const CALLED: unique symbol = Symbol.for('elysia-microservices.called-method')
+
+/** A method of a `.proto`, by which a message was called. */
+export interface CalledMethod {
+  /** Service and method, without a slash in front: `shop.v1.Orders/Get`. */
+  readonly path: string
+  /** Whether the caller sends a stream of values. */
+  readonly clientStreams: boolean
+  /** Whether the answer is a stream of values. */
+  readonly serverStreams: boolean
+}
+
 /** The parameters of an `IncomingMessage`. */
 export interface IncomingMessageInit<Data = unknown> {
   /** The name of the transport over which the message arrived. */
@@ -76,6 +89,8 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly data: Data
   /** The metadata that was sent with the data, unchanged. Default: none. */
   readonly metadata?: unknown
+  /** The method of a `.proto` that was called. Default: the transport has no methods. */
+  readonly method?: CalledMethod | undefined
   /** Milliseconds for which the caller waits, counted from `arrivedAt`. Default: no limit is known. */
   readonly timeout?: number | undefined
   /**
@@ -195,6 +210,11 @@ export class IncomingMessage<Data = unknown> {
   own(name: string): string | undefined {
     const { stored } = this.#init
     return stored?.own === undefined ? ownIn(stored ?? this.#init, name) : stored.own(name)
+  }
+
+  /** The method of a `.proto` that was called; `undefined` on transports without methods. */
+  get [CALLED](): CalledMethod | undefined {
+    return this.#init.method
   }
 
   /** The metadata with the headers of this library. */

@@ -1,6 +1,7 @@
 /** The methods that can be called, and the patterns that may belong to them. */
 import type { ProtoMethod } from '@elysia-microservices/protobuf'
 import { nameOf, type Pattern, routeOf } from '@elysia-microservices/transport/kit'
+import { grpcPatternsOf } from '@elysia-microservices/transport/nest'
 import type { CheckedOptions } from '../options.ts'
 
 /** A pattern that may belong to a method. */
@@ -44,17 +45,11 @@ function candidate(pattern: Pattern): Candidate {
 }
 
 /** The pattern of the `.proto`, then what Nest's users and others write. */
-function defaultPatterns({
-  service,
-  name,
-  pattern,
-  path,
-  clientStreams
-}: ProtoMethod): [Pattern, ...Pattern[]] {
+function defaultPatterns(method: ProtoMethod): [Pattern, ...Pattern[]] {
+  const { service, name, pattern, path } = method
   const short = service.slice(service.lastIndexOf('.') + 1)
-  const all: Pattern[] = [pattern, path, `${short}/${name}`]
-  // The pattern of Nest's `@GrpcMethod()`. That of `@GrpcStreamMethod()` is for methods that get an Observable.
-  if (!clientStreams)
-    all.push(...[service, short].map((one) => ({ service: one, rpc: name, streaming: 'no_stream' })))
-  return [...new Set(all)] as [Pattern, ...Pattern[]]
+  return [...new Set<Pattern>([pattern, path, `${short}/${name}`, ...grpcPatternsOf(method)])] as [
+    Pattern,
+    ...Pattern[]
+  ]
 }

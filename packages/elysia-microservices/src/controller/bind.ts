@@ -17,7 +17,7 @@ import type { HandlerMethod } from './reader.ts'
  */
 export async function bind(
   instance: object,
-  { name, where, method, parameters }: HandlerMethod,
+  { name, where, method, parameters, grpc }: HandlerMethod,
   { guards, pipes, interceptors, filters }: Enhancers,
   parameterPipes: ReadonlyMap<unknown, Pipe>,
   preRequestHooks: readonly PreRequestHook[],
@@ -31,13 +31,13 @@ export async function bind(
   const isDirect = parameters.every(
     (parameter) => parameter.source !== 'custom' && parameter.pipes.length === 0
   )
-  if (isDirect && parts.every((part) => part.length === 0))
+  if (grpc === undefined && isDirect && parts.every((part) => part.length === 0))
     return directCall(instance, own as Method, parameters, logger)
-  const [{ pipeline }, { failureBy, refusalFor }] = await Promise.all([
+  const [{ pipeline, pipelineOfArguments }, { failureBy, refusalFor }] = await Promise.all([
     import('./pipeline.ts'),
     import('./filters.ts')
   ])
-  return pipeline({
+  const stages = {
     type: instance.constructor as AnyClass,
     method,
     preRequestHooks,
@@ -50,5 +50,8 @@ export async function bind(
     ]),
     fail: failureBy(filters, logger),
     logger
-  })
+  }
+  if (grpc === undefined) return pipeline(stages)
+  const { grpcCalls } = await import('./grpc-calls.ts')
+  return grpcCalls(grpc, pipelineOfArguments(stages))
 }

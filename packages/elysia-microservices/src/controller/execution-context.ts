@@ -1,17 +1,20 @@
 /** Nest's `ExecutionContext`, which describes a call to guards, interceptors and exception filters. */
 import type { RpcContext } from './context.ts'
 
+/** The arguments of the method: the data and the context; over gRPC the metadata in its place, and the call. */
+type Arguments = [data: unknown, context: RpcContext, call?: unknown]
+
 /** A class, as used in Nest's pipeline. */
 export type AnyClass = abstract new (...args: never[]) => object
 
 /** Says which method is called, and with which arguments. For exception filters the class and the method are `null`. */
 export class RpcExecutionContext {
-  readonly #args: [data: unknown, context: RpcContext]
+  readonly #args: Arguments
   readonly #type: AnyClass | null
   readonly #handler: ((...args: never[]) => unknown) | null
 
   constructor(
-    args: [data: unknown, context: RpcContext],
+    args: Arguments,
     type: AnyClass | null = null,
     handler: ((...args: never[]) => unknown) | null = null
   ) {
@@ -35,8 +38,8 @@ export class RpcExecutionContext {
     return this.#handler
   }
 
-  /** The arguments of the method: the data and the context. */
-  getArgs(): [data: unknown, context: RpcContext] {
+  /** The arguments of the method: the data and the context; over gRPC the metadata in its place, and the call. */
+  getArgs(): [data: unknown, context: RpcContext, call?: unknown] {
     return this.#args
   }
 

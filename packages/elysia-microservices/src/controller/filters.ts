@@ -8,16 +8,16 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { catchError, from, isObservable, tap, throwError } from 'rxjs'
 import { isPromise } from '../hooks/promise.ts'
-import type { RpcContext } from './context.ts'
 import type { Filter } from './enhancer.ts'
 import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
 import { METADATA } from './metadata.ts'
+import type { Arguments } from './parameters.ts'
 
 /** Nest's class of errors for callers, from the user's copy of Nest. */
 export type RpcExceptionClass = new (error: string) => Error
 
 /** Turns an error into an answer, or throws it. The answer may be an Observable, or a promise of one. */
-export type Fail = (error: unknown, data: unknown, context: RpcContext) => unknown
+export type Fail = (error: unknown, args: Arguments) => unknown
 
 const FORBIDDEN = 'Forbidden resource'
 
@@ -37,19 +37,21 @@ const refusals = new WeakSet<object>()
 export function failureBy(filters: readonly Filter[], logger: Logger): Fail | undefined {
   if (filters.length === 0) return undefined
   const lastFirst = [...filters].reverse().map((filter) => ({ filter, types: caughtBy(filter) }))
-  return (error, data, context) => {
+  return (error, args) => {
     const found = lastFirst.find(({ types }) => catches(types, error))
     const unhandled = () => (refusals.has(Object(error)) ? new ForbiddenError(FORBIDDEN) : error)
     if (found === undefined) throw unhandled()
-    const given = found.filter.catch(error, new RpcExecutionContext([data, context]) as never)
+    const given = found.filter.catch(error, new RpcExecutionContext(args) as never)
     // As in Nest, a filter that returns nothing has not handled the error.
     if (!given) throw unhandled()
     const answer = asAnswer(given, unhandled)
-    if (context.message.delivery === undefined) return answer
+    // Over gRPC there is metadata in place of the context, and nothing is stored.
+    const message = args[1]?.message
+    if (message?.delivery === undefined) return answer
     const { name } = found.filter.constructor
     return whenAnswered(answer, () =>
       logger.warn(
-        `The filter ${name} has answered the failure of the durable event '${shown(context.message.pattern)}', so the event counts as handled: it is acknowledged and not delivered again. To let the event fail, the filter has to throw, or return throwError(…)`,
+        `The filter ${name} has answered the failure of the durable event '${shown(message.pattern)}', so the event counts as handled: it is acknowledged and not delivered again. To let the event fail, the filter has to throw, or return throwError(…)`,
         error
       )
     )

@@ -46,7 +46,7 @@ export type EnhancerKind = keyof typeof ENHANCERS
 export const HANDLER_TYPE = { message: 1, event: 2 } as const
 
 /** The first part of the keys of `ParameterMetadata`. */
-export const PARAMETER_TYPE = { payload: 3, context: 6 } as const
+export const PARAMETER_TYPE = { payload: 3, context: 6, grpcCall: 9 } as const
 
 /** A part of the keys of `ParameterMetadata` for decorators made by Nest's `createParamDecorator`. */
 export const CUSTOM_PARAMETER = '__customRouteArgs__'

@@ -10,8 +10,11 @@ import type { Pipe, PipeMetadata } from './enhancer.ts'
 import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
 import { CUSTOM_PARAMETER, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
 
-/** The arguments of Nest's pipeline. Guards and interceptors may change them. */
-export type Arguments = [data: unknown, context: RpcContext]
+/**
+ * The arguments of Nest's pipeline. Guards and interceptors may change them. Over gRPC the context is the metadata, and
+ * the call is the third argument.
+ */
+export type Arguments = [data: unknown, context: RpcContext, call?: unknown]
 
 /** A method of a controller. */
 export type Method = (...args: unknown[]) => unknown
@@ -19,7 +22,7 @@ export type Method = (...args: unknown[]) => unknown
 /** One parameter of a method. */
 export interface Parameter {
   readonly index: number
-  readonly source: 'data' | 'property' | 'context' | 'custom'
+  readonly source: 'data' | 'property' | 'context' | 'call' | 'custom'
   readonly property: string
   /** The function of a custom decorator. */
   readonly factory: ((data: unknown, context: RpcExecutionContext) => unknown) | undefined
@@ -34,19 +37,28 @@ export type Invoke = (args: Arguments) => unknown
 /** The parameters of a method without decorators: as in Nest, the first parameter gets the data. */
 const DATA_ALONE: ParameterMetadata = { [`${PARAMETER_TYPE.payload}:0`]: { index: 0 } }
 
+/** The parameters of a handler of Nest's decorators for gRPC: data, metadata and call. */
+const OF_GRPC: ParameterMetadata = {
+  ...DATA_ALONE,
+  [`${PARAMETER_TYPE.context}:1`]: { index: 1 },
+  [`${PARAMETER_TYPE.grpcCall}:2`]: { index: 2 }
+}
+
 /**
  * The decorated parameters of a method; without any, the first parameter gets the data.
  * @throws {OptionError} a decorator is unknown
  */
-export function parametersOf(type: AnyClass, name: string, where: string): Parameter[] {
-  const metadata = (Reflect.getMetadata(METADATA.parameters, type, name) ?? DATA_ALONE) as ParameterMetadata
+export function parametersOf(type: AnyClass, name: string, where: string, isGrpc: boolean): Parameter[] {
+  const metadata = (Reflect.getMetadata(METADATA.parameters, type, name) ??
+    (isGrpc ? OF_GRPC : DATA_ALONE)) as ParameterMetadata
   const types = Reflect.getMetadata(METADATA.parameterTypes, type.prototype as object, name) as
     | readonly unknown[]
     | undefined
   return Object.entries(metadata).map(([key, { index, data, schema, factory, pipes = [] }]) => {
     const custom = key.includes(CUSTOM_PARAMETER)
     const isContext = key === `${PARAMETER_TYPE.context}:${index}`
-    if (!custom && !isContext && key !== `${PARAMETER_TYPE.payload}:${index}`) {
+    const isCall = isGrpc && key === `${PARAMETER_TYPE.grpcCall}:${index}`
+    if (!custom && !isContext && !isCall && key !== `${PARAMETER_TYPE.payload}:${index}`) {
       throw new OptionError(
         `parameter ${index} of ${where}`,
         `Parameter ${index} of ${where} has a decorator that is not for messages (${key}); use @Payload() or @Ctx()`
@@ -55,11 +67,16 @@ export function parametersOf(type: AnyClass, name: string, where: string): Param
     const hasProperty = typeof data === 'string' && data !== ''
     return {
       index,
-      source: custom ? 'custom' : isContext ? 'context' : hasProperty ? 'property' : 'data',
+      source: custom ? 'custom' : isContext ? 'context' : isCall ? 'call' : hasProperty ? 'property' : 'data',
       property: hasProperty ? data : '',
       factory: custom ? (factory as Parameter['factory']) : undefined,
       pipes: pipes.filter((pipe) => pipe !== undefined && pipe !== null),
-      metadata: { metatype: types?.[index], type: custom || isContext ? 'custom' : 'body', data, schema }
+      metadata: {
+        metatype: types?.[index],
+        type: custom || isContext || isCall ? 'custom' : 'body',
+        data,
+        schema
+      }
     }
   })
 }
@@ -95,6 +112,7 @@ export function invocation(
   const argumentOf = ({ source, property, factory, metadata }: Parameter, args: Arguments): unknown => {
     if (source === 'custom') return factory?.(metadata.data, new RpcExecutionContext(args, type, method))
     if (source === 'context') return args[1]
+    if (source === 'call') return args[2]
     return source === 'data' ? args[0] : propertyOf(args[0], property)
   }
   const piped = parameters.map((parameter) => ({ parameter, pipes: pipesOf(parameter) }))

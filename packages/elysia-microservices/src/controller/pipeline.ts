@@ -48,17 +48,23 @@ export interface Stages {
   readonly logger: Logger
 }
 
-/** Combines the stages to one function. */
+/** Combines the stages to one function of a message. */
 export function pipeline(stages: Stages): (message: Message) => unknown {
+  const run = pipelineOfArguments(stages)
+  return (message) => run([message.data, new RpcContext(message, stages.logger)])
+}
+
+/** Combines the stages to one function of the arguments. */
+export function pipelineOfArguments(stages: Stages): Invoke {
   const { fail, logger } = stages
   const run = prepared(stages, runner(stages))
-  if (fail === undefined) return (message) => run([message.data, new RpcContext(message, logger)])
-  return (message) => {
-    const context = new RpcContext(message, logger)
-    // Filters get the message's original arguments, even if a guard has replaced the data.
-    const failed = (error: unknown) => fail(error, message.data, context)
+  if (fail === undefined) return run
+  return (args) => {
+    // Filters get the original arguments, even if a guard has replaced the data.
+    const given: Arguments = [...args]
+    const failed = (error: unknown) => fail(error, given)
     try {
-      const result = run([message.data, context])
+      const result = run(args)
       return isPromise(result)
         ? whenSettled(result, (value) => caught(value, failed, logger)).catch(failed)
         : caught(result, failed, logger)

@@ -7,6 +7,7 @@ import {
   OptionError,
   type Pattern
 } from '@elysia-microservices/transport/kit'
+import { type GrpcForm, grpcFormOf } from '@elysia-microservices/transport/nest'
 import type {} from 'reflect-metadata'
 import { type HandlerTerms, termsOf } from '../hooks/terms.ts'
 import { compileSchemas, type MessageSchema, type SchemaOptions } from '../schema/message-schema.ts'
@@ -29,6 +30,8 @@ export interface HandlerMethod {
    * transports.
    */
   readonly transport: unknown
+  /** The form of a handler of Nest's decorators for gRPC; `undefined` for all other handlers. */
+  readonly grpc: GrpcForm | undefined
   /** The names of class and method, for error messages. */
   readonly where: string
   readonly method: Method
@@ -52,7 +55,9 @@ export function readController(type: AnyClass): HandlerMethod[] {
     const kind: unknown = Reflect.getMetadata(METADATA.handlerType, method)
     if (kind === undefined) continue
     const where = `${type.name}.${name}`
-    const parameters = parametersOf(type, name, where)
+    const patterns = Reflect.getMetadata(METADATA.pattern, method) as Pattern[]
+    const grpc = grpcFormOf(patterns[0])
+    const parameters = parametersOf(type, name, where, grpc !== undefined)
     const of = (kind: EnhancerKind) => [...enhancersOf(kind, type), ...enhancersOf(kind, method)]
     const enhancers = {
       guards: of('guards'),
@@ -62,7 +67,8 @@ export function readController(type: AnyClass): HandlerMethod[] {
     }
     handlers.push({
       kind: kind === HANDLER_TYPE.event ? 'event' : 'message',
-      patterns: Reflect.getMetadata(METADATA.pattern, method) as Pattern[],
+      patterns,
+      grpc,
       durable: durableOf(kind, method, where),
       terms: termsOf(
         kind === HANDLER_TYPE.event ? 'event' : 'message',

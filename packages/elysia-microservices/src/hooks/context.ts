@@ -5,6 +5,8 @@
  */
 import {
   type AnswerSet,
+  CALLED,
+  type CalledMethod,
   type Delivery,
   declaredError,
   type IncomingMessage,
@@ -56,6 +58,10 @@ export class MessageContext implements Message {
 
   get [SENT_HEADERS](): MessageHeaders {
     return this.#message.headers
+  }
+
+  get [CALLED](): CalledMethod | undefined {
+    return this.#message[CALLED]
   }
 
   get metadata(): unknown {

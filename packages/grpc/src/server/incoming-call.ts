@@ -23,6 +23,7 @@ import type { Http2Stream, StreamEnd, StreamListener } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
 import { trailersOf } from '../wire/trailers.ts'
 import { CallInput } from './call-input.ts'
+import { handlerPatternOf } from './handler-pattern.ts'
 import type { RequestHead } from './request-head.ts'
 import { RunningCall } from './running-call.ts'
 
@@ -234,15 +235,17 @@ export class IncomingCall implements StreamListener {
   #run(data: unknown): void {
     const { logger, peer, maxHeldSize, packsFrom, errors } = this.#owner
     const { dispatcher, isLimited } = this.#handlers
-    const { pattern, kind } = this.#method
+    const { kind } = this.#method
+    const { pattern, route } = handlerPatternOf(dispatcher, this.#method)
     const { timeout, metadata, contentType, accepted } = this.#head
     const message = new IncomingMessage({
       transport: 'grpc',
       kind: kind === 'event' ? 'event' : 'request',
       pattern,
-      route: pattern,
+      route,
       data,
       metadata,
+      method: this.#method,
       timeout,
       // The deadline of gRPC is that of the whole call.
       lifetime: timeout,

@@ -15,6 +15,7 @@ import {
   OutgoingValues,
   UNLIMITED
 } from '@elysia-microservices/transport/kit'
+import { noteMetadata } from '@elysia-microservices/transport/nest'
 import type { Http2Stream } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
 import { framed } from '../wire/message-writer.ts'
@@ -111,6 +112,7 @@ export class RunningCall extends OutgoingValues {
   protected sendError(error: unknown): void {
     const { logger, message, errors } = this.#init
     try {
+      noteMetadata(error, message)
       this.#takeSet(true)
     } catch (misset) {
       logger.error(`Headers of the answer to '${message.pattern}' are left out`, misset)

@@ -10,8 +10,9 @@ import {
 } from '@bufbuild/protobuf'
 import { scalarZeroValue } from '@bufbuild/protobuf/reflect'
 import { base64Encode } from '@bufbuild/protobuf/wire'
-import { FeatureSet_FieldPresence, FieldOptions_JSType, isWrapperDesc } from '@bufbuild/protobuf/wkt'
+import { FieldOptions_JSType, isWrapperDesc } from '@bufbuild/protobuf/wkt'
 import type { Shapes } from '../options/shapes.ts'
+import { dropsDefaults, isImplicit, isOptional } from '../presence.ts'
 import type { Hints } from './hints.ts'
 import { fromLong, LONG } from './integers.ts'
 import { toStruct } from './json-values.ts'
@@ -106,9 +107,7 @@ export class MessageReader {
       }
     }
     if (field.oneof !== undefined) return this.#inOneof(field, field.oneof, name)
-    return field.presence === FeatureSet_FieldPresence.IMPLICIT
-      ? this.#implicit(field, name)
-      : this.#explicit(field, name)
+    return dropsDefaults(field) ? this.#implicit(field, name) : this.#explicit(field, name)
   }
 
   /** A field that always has a value; what was not sent is its default. */
@@ -144,7 +143,9 @@ export class MessageReader {
   /** The value of a missing field; `undefined` if it is left out. */
   #absent(field: SingleField, one: FromLocal): (() => unknown) | undefined {
     if (this.#hints.nullable.has(`${field.parent.typeName}.${field.name}`)) return () => null
-    if (this.#shapes.defaults !== 'nulls' || field.proto.proto3Optional) return undefined
+    const { defaults } = this.#shapes
+    const isDefault = isImplicit(field) && defaults === 'all'
+    if (!isDefault && (defaults !== 'nulls' || isOptional(field))) return undefined
     if (field.fieldKind === 'message') return () => null
     const zero = field.getDefaultValue() ?? zeroOf(field)
     return () => one(zero)

@@ -1,5 +1,5 @@
 /** Reads `.proto` files and all that they import, by protobufjs, and files with descriptors. */
-import { readFile, realpath } from 'node:fs/promises'
+import { readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FileDescriptorProto } from '@bufbuild/protobuf/wkt'
@@ -9,24 +9,32 @@ import { KNOWN_FILES } from './known-files.ts'
 import { descriptorOf, type Parsed } from './of-protobufjs.ts'
 import { type Files, filesIn, inOrder } from './registry.ts'
 
-type Protobufjs = typeof protobufjs
+/** protobufjs, which is loaded only where a `.proto` is read. */
+export type Protobufjs = typeof protobufjs
 type Path = string | URL
 
 const OPTION = 'options.files'
 /** The first statement of a file, behind comments. */
 const SYNTAX = /^(?:\s|\/\/[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)*(?:syntax|edition)\s*=\s*(["'])([^"']*)\1/
 
+/** Whether a file has the text of a `.proto`, and not descriptors. */
+export function isText(path: Path): boolean {
+  return pathOf(path).endsWith('.proto')
+}
+
 /**
  * @param files `.proto` files, and files with the bytes of a `FileDescriptorSet`
+ * @param protobuf `undefined`: no file is a `.proto`
  * @returns the files, and the names of those that were asked for
  * @throws {OptionError} a file is missing or wrong
  */
-export async function readFiles(
+export function readFiles(
   files: readonly Path[],
-  includeDirs: readonly Path[]
-): Promise<{ readonly files: Files; readonly asked: ReadonlySet<string> }> {
-  const reader = new FileReader(await Promise.all(includeDirs.map(pathOf).map(realFolder)))
-  for (const file of files) await reader.add(pathOf(file))
+  includeDirs: readonly Path[],
+  protobuf: Protobufjs | undefined
+): { readonly files: Files; readonly asked: ReadonlySet<string> } {
+  const reader = new FileReader(includeDirs.map(pathOf).map(realFolder), protobuf)
+  for (const file of files) reader.add(pathOf(file))
   return reader.end()
 }
 
@@ -35,9 +43,9 @@ function pathOf(path: Path): string {
 }
 
 /** The folder behind a link, as files are compared by their real paths. */
-async function realFolder(path: string): Promise<string> {
+function realFolder(path: string): string {
   try {
-    return await realpath(path)
+    return realpathSync(path)
   } catch {
     return path
   }
@@ -51,15 +59,16 @@ class FileReader {
   readonly #described: FileDescriptorProto[] = []
   readonly #asked = new Set<string>()
   readonly #known = new Set<string>()
-  #protobuf: Protobufjs | undefined
+  readonly #protobuf: Protobufjs | undefined
   #root: protobufjs.Root | undefined
 
-  constructor(folders: readonly string[]) {
+  constructor(folders: readonly string[], protobuf: Protobufjs | undefined) {
     this.#folders = folders
+    this.#protobuf = protobuf
   }
 
-  async add(path: string): Promise<void> {
-    const bytes = await bytesOf(path)
+  add(path: string): void {
+    const bytes = bytesOf(path)
     if (bytes === undefined) throw new OptionError(OPTION, `There is no file ${path}`)
     if (!path.endsWith('.proto')) {
       const files = filesIn(bytes, path)
@@ -67,7 +76,7 @@ class FileReader {
       for (const { name } of files) this.#asked.add(name)
       return
     }
-    this.#asked.add(await this.#parse(await realpath(path), bytes, [dirname(path)]))
+    this.#asked.add(this.#parse(realpathSync(path), bytes, [dirname(path)]))
   }
 
   end() {
@@ -87,23 +96,17 @@ class FileReader {
   }
 
   /** Parses a file and what it imports. Returns the name of the file. */
-  async #parse(
-    path: string,
-    bytes: Uint8Array,
-    folders: readonly string[],
-    wanted?: string
-  ): Promise<string> {
+  #parse(path: string, bytes: Uint8Array, folders: readonly string[], wanted?: string): string {
     const known = this.#names.get(path)
     if (known !== undefined) return known
     const name = this.#nameOf(path, wanted)
     this.#names.set(path, name)
-    this.#protobuf ??= (await import('protobufjs')).default
-    this.#root ??= new this.#protobuf.Root()
+    this.#root ??= new (this.#protobuf as Protobufjs).Root()
     const text = new TextDecoder().decode(bytes)
     const { package: scope, imports = [], weakImports = [] } = this.#read(text, path, name)
     const all = [...imports, ...weakImports]
     const names: string[] = []
-    for (const one of all) names.push(await this.#import(one, path, folders))
+    for (const one of all) names.push(this.#import(one, path, folders))
     this.#parsed.push({ name, package: scope, imports: names, syntax: SYNTAX.exec(text)?.[2] ?? 'proto2' })
     return name
   }
@@ -121,7 +124,7 @@ class FileReader {
     }
   }
 
-  async #import(name: string, by: string, folders: readonly string[]): Promise<string> {
+  #import(name: string, by: string, folders: readonly string[]): string {
     if (KNOWN_FILES.has(name)) {
       const { nested } = (this.#protobuf as Protobufjs).common.get(name) ?? {}
       if (nested !== undefined && !this.#known.has(name)) (this.#root as protobufjs.Root).addJSON(nested)
@@ -131,8 +134,8 @@ class FileReader {
     const all = [...this.#folders, ...folders, dirname(by)]
     for (const folder of all) {
       const path = join(folder, name)
-      const bytes = await bytesOf(path)
-      if (bytes !== undefined) return this.#parse(await realpath(path), bytes, folders, name)
+      const bytes = bytesOf(path)
+      if (bytes !== undefined) return this.#parse(realpathSync(path), bytes, folders, name)
     }
     throw new OptionError(
       'options.includeDirs',
@@ -156,9 +159,9 @@ function isWithin(folder: string, path: string): boolean {
   return !from.startsWith('..') && !isAbsolute(from)
 }
 
-async function bytesOf(path: string): Promise<Uint8Array | undefined> {
+function bytesOf(path: string): Uint8Array | undefined {
   try {
-    return await readFile(path)
+    return readFileSync(path)
   } catch (error) {
     const { code } = error as { readonly code?: string }
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined

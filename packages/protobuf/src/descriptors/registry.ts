@@ -1,12 +1,25 @@
 /** Makes a registry of descriptors: all types of some files by their names. */
-import { create, createFileRegistry, type FileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf'
+import {
+  clone,
+  create,
+  createFileRegistry,
+  type FileRegistry,
+  fromBinary,
+  isFieldSet,
+  toBinary
+} from '@bufbuild/protobuf'
 import { protoCamelCase } from '@bufbuild/protobuf/reflect'
 import {
   type DescriptorProto,
+  FieldDescriptorProto_Label,
+  FieldDescriptorProto_Type,
+  FieldDescriptorProtoSchema,
   type FileDescriptorProto,
+  FileDescriptorProtoSchema,
   FileDescriptorSetSchema
 } from '@bufbuild/protobuf/wkt'
 import { OptionError } from '@elysia-microservices/transport/kit'
+import { makeOptional } from '../presence.ts'
 import { KNOWN_FILES } from './known-files.ts'
 
 /** Files in the order in which they can be read: each one after those that it imports. */
@@ -63,6 +76,33 @@ export function registryOf(files: Files, path: string): FileRegistry {
   } catch (error) {
     throw new OptionError(path, `${path} cannot be used: ${(error as Error).message}`, error)
   }
+}
+
+/** The same files, in which all fields of proto3 that hold one value are `optional`: they know whether they were sent. */
+export function withPresence(files: Files): Files {
+  return files.map((file) => {
+    if (file.syntax !== 'proto3') return file
+    const copy = clone(FileDescriptorProtoSchema, file)
+    copy.messageType.forEach(withOptional)
+    return copy
+  })
+}
+
+const MESSAGES: readonly FieldDescriptorProto_Type[] = [
+  FieldDescriptorProto_Type.MESSAGE,
+  FieldDescriptorProto_Type.GROUP
+]
+
+function withOptional({ field, nestedType, options }: DescriptorProto): void {
+  nestedType.forEach(withOptional)
+  if (options?.mapEntry) return
+  for (const one of field)
+    if (
+      one.label !== FieldDescriptorProto_Label.REPEATED &&
+      !MESSAGES.includes(one.type) &&
+      !isFieldSet(one, FieldDescriptorProtoSchema.field.oneofIndex)
+    )
+      makeOptional(one)
 }
 
 /** protoc writes the JSON name of each field; descriptors that were made otherwise may lack it. */

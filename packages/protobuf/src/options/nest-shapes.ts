@@ -79,6 +79,7 @@ export function nestShapes(loader: NestLoader = {}): ProtoShapes {
     bytes: bytes === String ? 'base64' : bytes === Array ? ARRAY : BUFFER,
     wellKnown: 'messages',
     defaults: defaults ? 'nulls' : arrays || objects ? 'lists' : 'none',
+    presence: 'sent',
     oneofs: oneofs ? 'named' : 'fields',
     strict: false
   }

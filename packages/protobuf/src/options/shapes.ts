@@ -14,6 +14,7 @@ const DEFAULTS: Shapes = {
   timestamps: 'date',
   durations: 'text',
   defaults: 'all',
+  presence: 'proto',
   oneofs: 'fields',
   strict: true
 }
@@ -27,6 +28,7 @@ const CHOICES: { readonly [Name in keyof Shapes]: readonly unknown[] } = {
   timestamps: ['date', 'text', 'message'],
   durations: ['text', 'message'],
   defaults: ['all', 'nulls', 'lists', 'none'],
+  presence: ['proto', 'sent'],
   oneofs: ['fields', 'named'],
   strict: [true, false]
 }

@@ -7,8 +7,9 @@ import {
   OptionError,
   readErrorText
 } from '@elysia-microservices/transport/kit'
+import { grpcFailureOf } from '@elysia-microservices/transport/nest'
 import type { JsonValue } from '../proto.ts'
-import { CODES, codeOfError, nameOfStatus, type RpcCode } from './codes.ts'
+import { CODES, codeOfError, codeOfNumber, nameOfStatus, type RpcCode } from './codes.ts'
 import { errorInfo, valueDetail } from './details.ts'
 import { CallFailure } from './failure.ts'
 
@@ -40,6 +41,8 @@ function isFailure(error: unknown): error is CallFailure {
  */
 export function failureOf(error: unknown, { logger, message, errors }: FailedCall): CallFailure {
   if (isFailure(error)) return error
+  const nest = grpcFailureOf(error)
+  if (nest !== undefined) return new CallFailure(codeOfNumber(nest.status) ?? 'unknown', nest.message)
   const { code, message: said, details, received } = readErrorText(errorToText(error, logger, message))
   const { code: number, statusCode: status } = Object(received) as { code?: unknown; statusCode?: unknown }
   // A handler may use this code, too, but only the service itself can say that the call was not begun.

@@ -3,9 +3,9 @@
  * service. They say what the codecs do with the same shapes.
  */
 import type { DescEnum, DescField, DescMessage, DescMethod, DescOneof, DescService } from '@bufbuild/protobuf'
-import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import { fieldName, oneofName } from '../codec/names.ts'
 import type { Shapes } from '../options/shapes.ts'
+import { isImplicit, isOptional } from '../presence.ts'
 import { TypeNames } from './type-names.ts'
 import { arrivingScalar, sentScalar, specialType } from './value-types.ts'
 
@@ -124,9 +124,8 @@ class Printer {
     if (field.fieldKind === 'list' || field.fieldKind === 'map')
       return `${name}${defaults === 'none' ? '?' : ''}: ${type}`
     const hasDefaults = defaults === 'all' || defaults === 'nulls'
-    if (field.presence === FeatureSet_FieldPresence.IMPLICIT)
-      return `${name}${hasDefaults ? '' : '?'}: ${type}`
-    if (defaults !== 'nulls' || field.proto.proto3Optional) return `${name}?: ${type}`
+    if (isImplicit(field)) return `${name}${hasDefaults ? '' : '?'}: ${type}`
+    if (defaults !== 'nulls' || isOptional(field)) return `${name}?: ${type}`
     return `${name}: ${type}${field.fieldKind === 'message' ? ' | null' : ''}`
   }
 

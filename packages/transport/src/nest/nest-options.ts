@@ -4,6 +4,7 @@
  */
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
+import type { CalledMethod } from '../message.ts'
 import type { Transport } from '../transport.ts'
 
 /** The answer to one option of Nest. */
@@ -19,6 +20,8 @@ export interface NestOption {
   readonly needless?: string
   /** The thing to do in place of an option that is refused. */
   readonly instead?: string
+  /** Words for the table in the documentation, where `ours` is not the name of an option. */
+  readonly said?: string
 }
 
 /** The options of one of Nest's transports; those in groups have names such as `client.brokers`. */
@@ -41,6 +44,16 @@ export interface FromNest {
 /** The transport that Nest's options stand for, and options of its service or its client. */
 export interface NestEnd extends Omit<FromNest, 'transport'> {
   readonly transport: Transport
+  /** The methods that a client of gRPC can call. Missing on other transports. */
+  readonly methods?: readonly NestMethod[]
+}
+
+/** A method of gRPC by its names. */
+export interface NestMethod extends CalledMethod {
+  /** The full name of the service, such as `shop.v1.Orders`. */
+  readonly service: string
+  /** The name as in the `.proto`, such as `GetTotal`. */
+  readonly name: string
 }
 
 /**

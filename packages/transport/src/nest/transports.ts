@@ -4,6 +4,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
   redis: 1,
   nats: 2,
   mqtt: 3,
+  grpc: 4,
   // Connect and gRPC-Web carry the methods of gRPC.
   connect: 4,
   rabbitmq: 5,

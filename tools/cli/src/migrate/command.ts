@@ -21,6 +21,7 @@ const ENGINES: ReadonlyMap<string, string> = new Map([
   ['NATS', '@elysia-microservices/nats'],
   ['MQTT', '@elysia-microservices/mqtt'],
   ['RMQ', '@elysia-microservices/rabbitmq'],
+  ['GRPC', '@elysia-microservices/grpc'],
   ['KAFKA', '@elysia-microservices/kafka']
 ])
 

@@ -179,7 +179,6 @@ describe('migrate', () => {
 
   it('leaves what it cannot move, and says where and why', () => {
     for (const [source, line, sentence] of [
-      [`${IMPORT}\nf.createMicroservice(A, { transport: Transport.GRPC, options: {} })`, 2, /gRPC/],
       [
         `${IMPORT}\nf.createMicroservice(A, { transport: Transport.TCP,\noptions: { serializer } })`,
         3,

@@ -15,7 +15,7 @@ export function transportOf(ts: Compiler, value: ts.Node): string | undefined {
   return /\bTransport$/.test(value.expression.getText()) ? value.name.text : undefined
 }
 
-/** The first thing in options that has no counterpart: gRPC, or packets that the application writes itself. */
+/** The first thing in options that has no counterpart: packets that the application writes itself. */
 export function blockerIn(ts: Compiler, file: ts.SourceFile, options: ts.Node): Blocker | undefined {
   let found: Blocker | undefined
   const visit = (node: ts.Node): void => {
@@ -23,10 +23,7 @@ export function blockerIn(ts: Compiler, file: ts.SourceFile, options: ts.Node): 
     if (ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node)) {
       const name = node.name.getText(file)
       const at = node.getStart(file)
-      if (name === 'transport' && ts.isPropertyAssignment(node)) {
-        if (transportOf(ts, node.initializer) === 'GRPC')
-          found = { at, text: 'gRPC has no counterpart here and stays with Nest' }
-      } else if (name === 'serializer' || name === 'deserializer')
+      if (name === 'serializer' || name === 'deserializer')
         found = {
           at,
           text: `a ${name} has no counterpart here: change data in pipes and interceptors, or leave it with Nest's transport`

@@ -119,7 +119,7 @@ class Options {
     return this.#wrapped(given, [
       {
         at: given.getStart(this.#file),
-        text: `${options.getText(this.#file)} is made elsewhere: see that it has only transport and options, and not gRPC`
+        text: `${options.getText(this.#file)} is made elsewhere: see that it has only transport and options`
       }
     ])
   }

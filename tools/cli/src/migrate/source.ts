@@ -95,7 +95,7 @@ function clientMoves(
   return { moves, makers }
 }
 
-/** Ends that applications write or make themselves, and gRPC: they stay as they are. */
+/** Ends that applications write or make themselves: they stay as they are. */
 function foreignEnds(
   ts: Compiler,
   file: ts.SourceFile
@@ -124,13 +124,10 @@ function foreignEnds(
       importsOf(ts, file, NEST).names.length > 0
     )
       remarks.push({ at, text: 'the strategy is your own and stays' })
-    if (name === 'transport' && transportOf(ts, node.initializer) === 'GRPC') remarks.push(GRPC_AT(at))
   }
   visit(file)
   return remarks
 }
-
-const GRPC_AT = (at: number) => ({ at, text: 'gRPC has no counterpart here and stays with Nest' })
 
 function transportsIn(ts: Compiler, file: ts.SourceFile): readonly string[] {
   const found = new Set<string>()

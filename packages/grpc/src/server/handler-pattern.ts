@@ -1,0 +1,42 @@
+/** The pattern by which a handler of the service answers a method. */
+import { type Dispatcher, nameOf, type Pattern, routeOf } from '@elysia-microservices/transport/kit'
+import { grpcPatternsOf } from '@elysia-microservices/transport/nest'
+import type { GrpcMethod } from '../methods.ts'
+
+/** A pattern in the two forms that messages have. */
+export interface HandlerPattern {
+  readonly pattern: string
+  readonly route: string
+}
+
+/** The patterns that were found, for each service, by the patterns and paths of its methods. */
+const found = new WeakMap<Dispatcher, Map<string, HandlerPattern>>()
+
+/**
+ * The pattern of a method: that of the `.proto`, then the path, then `Orders/GetTotal` without the package, then those of
+ * Nest's decorators, whichever has a handler of its own. Without one it is the first: a handler with wildcards may take it.
+ */
+export function handlerPatternOf(dispatcher: Dispatcher, method: GrpcMethod): HandlerPattern {
+  const key = method.pattern === method.path ? method.path : `${method.pattern} ${method.path}`
+  const known = found.get(dispatcher) ?? new Map<string, HandlerPattern>()
+  found.set(dispatcher, known)
+  const before = known.get(key)
+  if (before !== undefined) return before
+  const kind = method.kind === 'event' ? 'event' : 'message'
+  const routes = new Set(dispatcher.routes().flatMap((one) => (one.kind === kind ? [one.route] : [])))
+  const all = patternsOf(method)
+  const exact = all.find(({ route }) => routes.has(route))
+  // A handler may be added later.
+  if (exact !== undefined) known.set(key, exact)
+  return exact ?? (all[0] as HandlerPattern)
+}
+
+function patternsOf(method: GrpcMethod): readonly HandlerPattern[] {
+  const { path, pattern, clientStreams } = method
+  const slash = path.lastIndexOf('/')
+  const service = path.slice(0, slash)
+  const name = path.slice(slash + 1)
+  const short = `${service.slice(service.lastIndexOf('.') + 1)}/${name}`
+  const all: Pattern[] = [pattern, path, short, ...grpcPatternsOf({ service, name, clientStreams })]
+  return all.map((one) => ({ pattern: nameOf(one), route: routeOf(one) }))
+}

@@ -1,0 +1,200 @@
+/** The third argument of Nest's handlers for gRPC: facts about the call, and metadata for its caller. */
+import type { AnswerSet } from '../../answer-headers.ts'
+import { OptionError } from '../../errors/index.ts'
+import { CALLED, type CalledMethod, type IncomingMessage } from '../../message.ts'
+import { metadataOfFailure } from './failure.ts'
+import { type GrpcMetadata, readGrpcMetadata, valuesOfMetadata } from './metadata.ts'
+
+/** The message of a call. */
+export type CallMessage = Pick<
+  IncomingMessage,
+  'data' | 'metadata' | 'pattern' | 'peer' | 'remaining' | 'set' | 'signal'
+> & { readonly [CALLED]?: CalledMethod | undefined }
+
+type Listener = (...args: unknown[]) => void
+
+/** The class `EventEmitter` of Node. */
+export type EmitterClass = new () => {
+  on(event: string, listener: Listener): unknown
+  once(event: string, listener: Listener): unknown
+  emit(event: string, ...args: unknown[]): boolean
+}
+
+/** The members that all kinds of calls have. */
+export interface GrpcCallFacts {
+  /** The metadata that the caller has sent. */
+  readonly metadata: GrpcMetadata
+  /** Whether the caller has left, or its deadline has passed. */
+  readonly cancelled: boolean
+  /** The address and the port of the other end; `unknown` without a connection. */
+  getPeer(): string
+  /** The time until which the caller waits, in milliseconds since 1970; `Infinity` if it waits for ever. */
+  getDeadline(): number
+  /** The path of the method, such as `/shop.v1.Orders/Get`. */
+  getPath(): string
+  /**
+   * Sends metadata before the first value of the answer. Values of one name are joined with commas.
+   * @throws {OptionError} the answer has begun, or metadata cannot be sent: several values of bytes have one name
+   */
+  sendMetadata(metadata: unknown): void
+}
+
+/** Facts of a message, for all kinds of calls. */
+export class MessageFacts implements GrpcCallFacts {
+  readonly #message: CallMessage
+  #metadata: GrpcMetadata | undefined
+
+  constructor(message: CallMessage) {
+    this.#message = message
+  }
+
+  get metadata(): GrpcMetadata {
+    this.#metadata ??= readGrpcMetadata(this.#message.metadata)
+    return this.#metadata
+  }
+
+  get cancelled(): boolean {
+    return this.#message.signal.aborted
+  }
+
+  getPeer(): string {
+    const { address, port } = this.#message.peer ?? {}
+    if (address === undefined) return 'unknown'
+    return port === undefined ? address : `${address}:${port}`
+  }
+
+  getDeadline(): number {
+    const { remaining } = this.#message
+    return remaining === undefined ? Number.POSITIVE_INFINITY : Math.round(Date.now() + remaining)
+  }
+
+  getPath(): string {
+    return `/${this.#message[CALLED]?.path ?? this.#message.pattern}`
+  }
+
+  sendMetadata(metadata: unknown): void {
+    setMetadata(this.#message.set, 'headers', metadata)
+  }
+
+  /** Calls the function when the caller leaves; at once if it has left. */
+  whenCancelled(act: () => void): void {
+    const { signal } = this.#message
+    if (signal.aborted) act()
+    else signal.addEventListener('abort', act, { once: true })
+  }
+}
+
+/**
+ * Puts metadata beside an answer.
+ * @throws {OptionError} it is no metadata, or cannot be sent any more
+ */
+export function setMetadata(set: AnswerSet, place: 'headers' | 'trailers', metadata: unknown): void {
+  const all = valuesOfMetadata(metadata)
+  if (all === undefined) throw OptionError.expected('metadata', 'an object of the class Metadata', metadata)
+  for (const [name, values] of all) {
+    const [first] = values
+    if (first === undefined) continue
+    if (values.length > 1 && typeof first !== 'string')
+      throw new OptionError(
+        `metadata[${JSON.stringify(name)}]`,
+        `The metadata ${name} has ${values.length} values of bytes; an answer carries one`
+      )
+    Reflect.set(set[place], name, values.length === 1 ? first : values.join(', '))
+  }
+}
+
+/**
+ * Sends the metadata of an error of Nest's users, `new RpcException({ code, message, metadata })`, with the end of its
+ * answer. @throws {OptionError} it cannot be sent
+ */
+export function noteMetadata(error: unknown, { set }: Pick<IncomingMessage, 'set'>): void {
+  const metadata = metadataOfFailure(error)
+  if (metadata !== undefined) setMetadata(set, 'trailers', metadata)
+}
+
+/** A call whose message and answer are values, and whose answer may be a stream of values. */
+export interface GrpcCall extends GrpcCallFacts {
+  /** The message of the caller; `undefined` if the caller sends a stream. */
+  readonly request: unknown
+}
+
+/** Makes the class of calls; they emit `cancelled`, as in grpc-js. */
+export function grpcCallOver(
+  Emitter: EmitterClass
+): new (
+  message: CallMessage,
+  request: unknown
+) => GrpcCall {
+  return class extends Emitter implements GrpcCall {
+    readonly request: unknown
+    readonly #facts: MessageFacts
+    #isWatched = false
+
+    constructor(message: CallMessage, request: unknown) {
+      super()
+      this.request = request
+      this.#facts = new MessageFacts(message)
+    }
+
+    get metadata(): GrpcMetadata {
+      return this.#facts.metadata
+    }
+
+    get cancelled(): boolean {
+      return this.#facts.cancelled
+    }
+
+    getPeer(): string {
+      return this.#facts.getPeer()
+    }
+
+    getDeadline(): number {
+      return this.#facts.getDeadline()
+    }
+
+    getPath(): string {
+      return this.#facts.getPath()
+    }
+
+    sendMetadata(metadata: unknown): void {
+      this.#facts.sendMetadata(metadata)
+    }
+
+    override on(event: string, listener: Listener): unknown {
+      this.#watch(event)
+      return super.on(event, listener)
+    }
+
+    override once(event: string, listener: Listener): unknown {
+      this.#watch(event)
+      return super.once(event, listener)
+    }
+
+    addListener(event: string, listener: Listener): unknown {
+      return this.on(event, listener)
+    }
+
+    /** Refuses what only a call of `@GrpcStreamCall()` can do. */
+    write(): never {
+      throw onlyForStreamCalls('write')
+    }
+
+    end(): never {
+      throw onlyForStreamCalls('end')
+    }
+
+    /** Signals of messages are made when they are asked for. */
+    #watch(event: string): void {
+      if (event !== 'cancelled' || this.#isWatched) return
+      this.#isWatched = true
+      this.#facts.whenCancelled(() => this.emit('cancelled', 'cancelled'))
+    }
+  }
+}
+
+function onlyForStreamCalls(method: string): OptionError {
+  return new OptionError(
+    `call.${method}`,
+    `call.${method}() is for handlers of @GrpcStreamCall(); a handler of @GrpcMethod() or @GrpcStreamMethod() answers with what it returns`
+  )
+}
