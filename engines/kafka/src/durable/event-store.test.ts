@@ -338,6 +338,17 @@ describe('events that are published to Kafka', () => {
       )
   })
 
+  it('are sent together as long as a request has room for them', async () => {
+    const broker = new FakeBroker([])
+    const publisher = publisherTo(broker)
+    // Two of them have room in one batch of a partition, and in one request.
+    const size = 100 * 1024
+    await Promise.all(Array.from({ length: 12 }, (_, n) => publisher.publish(eventOf(n, `k${n % 5}`, size))))
+    publisher.close(new Error('over'))
+    assert.ok(broker.requests >= 6, `${broker.requests} requests for 12 events, of which 2 fit into one`)
+    assert.equal(broker.partitions.flatMap(({ log }) => log).length, 12)
+  })
+
   it('alone too large are refused', async () => {
     const broker = new FakeBroker([])
     broker.mostRecords = 0

@@ -98,7 +98,7 @@ describe('a connection to MQTT', () => {
           confirm(() => told?.(true, undefined))
         },
         subscribe: async (filter, id) => void asked.subscribed.push([filter, id]),
-        unsubscribe: async (filters) => void asked.ended.push(...filters),
+        unsubscribe: async (filters) => void asked.ended.push(filters.join()),
         ping: async () => {},
         end: async () => {}
       })
@@ -151,6 +151,33 @@ describe('a connection to MQTT', () => {
         ['b', 3]
       ]
     )
+  })
+
+  it('ends no subscription that it does not have', async () => {
+    const { client, ended } = await observed()
+    await client.leave()
+    assert.deepEqual(ended, [])
+    await client.take([{ address: 'a', answers: false, isExact: true }] as unknown as Subject[], () => {})
+    await client.leave()
+    assert.equal(ended.length, 1)
+  })
+
+  it('hears answers of NestJS to its own calls, and passes over those of others', async () => {
+    const client = await connect()
+    const inbox = client.newInbox()
+    const heard: string[] = []
+    client.listen(inbox, ({ address, words }) => {
+      if (address !== inbox) heard.push(`${address.slice(inbox.length)} ${words}`)
+    })
+    await client.flush()
+    client.publish('p', REQUEST, `${inbox}1`)
+    await client.flush()
+    heard.length = 0
+    const answer = (id: string) => `{"id":"${id}","response":1}`
+    for (const id of ['of a stranger', `${inbox}1`])
+      server.deliver({ topic: 'p/reply', payload: answer(id), qos: 0 })
+    await until(() => heard.length > 0)
+    assert.deepEqual([heard, failures], [[`1 ${answer(`${inbox}1`)}`], []])
   })
 
   it('lets senders wait while its server has much that it has not confirmed, and go on then', async () => {
