@@ -83,6 +83,11 @@ describe('the event store', () => {
     for (const queue of ['one', 'other']) assert.deepEqual(textsIn(queue), ['event 0', 'event 1'])
   })
 
+  it('takes events as large as the messages of its connection', () => {
+    assert.equal(store.maxPayload, connection.maxPayload)
+    assert.ok(store.maxPayload > 0)
+  })
+
   it('refuses for good what no group stores, and only that', async () => {
     append(0)
     await settled()
