@@ -93,5 +93,22 @@ describe('a service over PostgreSQL', () => {
     await client.query('commit')
     assert.equal(position, '1')
     await assert.rejects(client.query('select * from elysia_microservices.event'), /permission denied/)
+    // A limit needs two rights more.
+    for (const table of ['stored', 'deleted'])
+      await query(`grant select on elysia_microservices.${table} to publisher`)
+    await query('select elysia_microservices.advance()')
+    await client.query('begin')
+    const limited = postgres({ sql, maxBytes: 5 })
+    await assert.rejects(limited.in(client).publish('e', 2, { key: 'k' }), {
+      name: 'NotStoredError',
+      message: /keeps 10 bytes of events, and may keep 5: raise options\.maxBytes/
+    })
+    // The transaction goes on.
+    await postgres({ sql, maxBytes: 100 }).in(client).publish('e', 3, { key: 'k' })
+    await client.query('commit')
+    assert.deepEqual(await query('select body from elysia_microservices.event order by position'), [
+      { body: '{"data":1}' },
+      { body: '{"data":3}' }
+    ])
   })
 })
