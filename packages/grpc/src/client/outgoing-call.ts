@@ -37,10 +37,21 @@ export interface CallOwner {
   readonly isEnded: boolean
 }
 
-/** A message that its reader has not asked for yet. */
+/**
+ * A message that its reader has not asked for yet. It is read only then: a compressed one may be a thousand times as long as
+ * what the window has counted.
+ */
 interface Waiting {
-  readonly value: unknown
+  readonly isPacked: boolean
+  readonly bytes: Uint8Array
+  /** Bytes in the window of the stream. */
   readonly size: number
+}
+
+/** A value, and the bytes of its message. */
+interface Read {
+  readonly value: unknown
+  readonly length: number
 }
 
 /** One attempt of a call. */
@@ -54,7 +65,7 @@ export class OutgoingCall implements StreamListener {
   #credit: number
   readonly #waiting: Waiting[] = []
   /** The only value of a call that wants one: it counts when the status says that all is right. */
-  #single: Waiting | undefined
+  #single: Read | undefined
   #hasHead = false
   #isPacked = false
   /** The trailers, while values wait before them. */
@@ -143,31 +154,39 @@ export class OutgoingCall implements StreamListener {
 
   #message(isPacked: boolean, bytes: Uint8Array, size: number): void {
     if (this.#isOver) return
+    if (this.#call instanceof PendingStream) {
+      this.#waiting.push({ isPacked, bytes, size })
+      return this.#passOn()
+    }
+    const read = this.#read(isPacked, bytes)
+    if (read === undefined) return
+    if (this.#method.serverStreams) return this.#first(read.value, read.length)
+    if (this.#single !== undefined) return this.#wrong('The answer has more than one message')
+    this.#single = read
+    this.stream?.consumed(size)
+  }
+
+  /** Reads a message; `undefined`: the call has failed by it. */
+  #read(isPacked: boolean, bytes: Uint8Array): Read | undefined {
     const unpacked = !isPacked
       ? bytes
       : this.#isPacked
         ? unpack(bytes, this.#owner.maxMessageSize)
         : 'not gzip'
-    if (typeof unpacked === 'string')
-      return this.#wrong(
+    if (typeof unpacked === 'string') {
+      this.#wrong(
         unpacked === 'too long'
           ? `A message is longer than limits.messageSize (${this.#owner.maxMessageSize} bytes)`
           : 'A message is not compressed as its answer says'
       )
-    let value: unknown
+      return undefined
+    }
     try {
-      value = this.#method.output.decode(unpacked)
+      return { value: this.#method.output.decode(unpacked), length: unpacked.length }
     } catch (error) {
-      return this.#owner.giveUp(this.#call, error as Error)
+      this.#owner.giveUp(this.#call, error as Error)
+      return undefined
     }
-    if (this.#call instanceof PendingStream) {
-      this.#waiting.push({ value, size })
-      return this.#passOn()
-    }
-    if (this.#method.serverStreams) return this.#first(value, size)
-    if (this.#single !== undefined) return this.#wrong('The answer has more than one message')
-    this.#single = { value, size }
-    this.stream?.consumed(size)
   }
 
   /** Of a stream, a caller who wants one value gets the first, and the server is told that it is enough. */
@@ -185,11 +204,13 @@ export class OutgoingCall implements StreamListener {
   #passOn(): void {
     const call = this.#call
     while (this.#credit > 0 && this.#waiting.length > 0 && !this.#isOver && !this.#isPaused) {
-      const { value, size } = this.#waiting.shift() as Waiting
+      const { isPacked, bytes, size } = this.#waiting.shift() as Waiting
       this.#credit--
       this.stream?.consumed(size)
+      const read = this.#read(isPacked, bytes)
+      if (read === undefined) return
       try {
-        call.next(value, size)
+        call.next(read.value, read.length)
       } catch (error) {
         return this.#owner.giveUp(call, error as Error)
       }
@@ -227,7 +248,7 @@ export class OutgoingCall implements StreamListener {
     if (single === undefined && this.#method.serverStreams) return this.#owner.complete(call)
     if (single === undefined) return this.#wrong('The answer has no message')
     // An event has no value, and its answer says that it has arrived.
-    if (call.kind !== 'event') call.next(single.value, single.size)
+    if (call.kind !== 'event') call.next(single.value, single.length)
     this.#owner.complete(call)
   }
 

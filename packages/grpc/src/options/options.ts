@@ -179,6 +179,8 @@ const OF_CLIENTS = [
   'eject'
 ]
 const CONNECTION_LIMITS = ['receiveBuffer', 'sendBuffer', 'messageSize', 'incompleteMessage']
+/** Options of TCP for simulations, which are not for users. */
+const OF_TESTS = ['sockets']
 const LIMITS_OF_SERVERS = [
   ...CONNECTION_LIMITS,
   'connections',
@@ -198,7 +200,7 @@ export const GRPC_OPTION_NAMES = { own: [...new Set([...OF_SERVERS, ...OF_CLIENT
 
 /** Checks the names of options that may be those of either end. @throws {OptionError} a name is unknown */
 export function checkGrpcOptions(given: object): void {
-  checkNames('options', given, GRPC_OPTION_NAMES.own)
+  checkNames('options', given, [...GRPC_OPTION_NAMES.own, ...OF_TESTS])
 }
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
@@ -282,7 +284,7 @@ function checked<Given extends GrpcServerOptions | GrpcClientOptions>(
   names: readonly string[],
   limits: readonly string[]
 ): Given & { readonly limits: NonNullable<Given['limits']> } {
-  checkNames('options', given, [...names])
+  checkNames('options', given, [...names, ...OF_TESTS])
   if (given.limits !== undefined) checkNames('options.limits', given.limits, [...limits])
   return { ...given, limits: given.limits ?? {} }
 }

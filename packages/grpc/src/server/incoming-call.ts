@@ -22,7 +22,7 @@ import {
 import type { Http2Stream, StreamEnd, StreamListener } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
 import { trailersOf } from '../wire/trailers.ts'
-import { CallInput } from './call-input.ts'
+import { CallInput, type ReadValue } from './call-input.ts'
 import { handlerPatternOf } from './handler-pattern.ts'
 import type { RequestHead } from './request-head.ts'
 import { RunningCall } from './running-call.ts'
@@ -191,13 +191,19 @@ export class IncomingCall implements StreamListener {
       return
     }
     // A copy, because values may keep parts of their message.
-    const value = this.#read(isPacked, copyBytes(buffer, start, end))
-    if (value === undefined) return
-    if (this.#input === undefined) this.#data = value
-    else this.#input.push(value.value, size)
+    const bytes = copyBytes(buffer, start, end)
+    if (this.#input === undefined) this.#data = this.#read(isPacked, bytes)
+    else this.#input.push(() => this.#readLater(isPacked, bytes), size)
   }
 
-  #read(isPacked: boolean, bytes: Uint8Array): { readonly value: unknown } | undefined {
+  /** Reads a message of a stream, perhaps when its handler asks for it. */
+  #readLater(isPacked: boolean, bytes: Uint8Array): ReadValue | undefined {
+    const read = this.#read(isPacked, bytes)
+    if (this.#wrong !== undefined) this.#refuse(this.#wrong)
+    return read
+  }
+
+  #read(isPacked: boolean, bytes: Uint8Array): ReadValue | undefined {
     let whole = bytes
     if (isPacked) {
       const unpacked = this.#head.isPacked ? unpack(bytes, this.#owner.maxMessageSize) : 'not gzip'
@@ -211,7 +217,7 @@ export class IncomingCall implements StreamListener {
       whole = unpacked
     }
     try {
-      return { value: this.#method.input.decode(whole) }
+      return { value: this.#method.input.decode(whole), length: whole.length }
     } catch (error) {
       this.#wrong = { status: GrpcStatus.INVALID_ARGUMENT, reason: (error as Error).message }
       return undefined
@@ -317,8 +323,7 @@ export class IncomingCall implements StreamListener {
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#countIncomplete(0)
-    this.#input?.values.clear()
-    this.#input?.end()
+    this.#input?.drop()
     this.#owner.ended(this)
   }
 }
