@@ -35,7 +35,7 @@ const (
 	canceled         = 1
 	deadlineExceeded = 4
 	notFound         = 5
-	ahead            = 600
+	ahead            = 1_000
 )
 
 type state struct{ told, made, waiting int }

@@ -11,7 +11,7 @@ from concurrent import futures
 import grpc
 from google.protobuf.wrappers_pb2 import StringValue
 
-AHEAD = 600
+AHEAD = 1_000
 OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 
 /** The fourteen checks of checks.ts. */
 final class Checks {
-  private static final int AHEAD = 600;
+  private static final int AHEAD = 1_000;
   private final int port;
   private final Caller caller;
   private final Map<String, Check> all = new LinkedHashMap<>();
