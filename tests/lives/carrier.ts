@@ -1,4 +1,6 @@
 /** The worlds between services and clients: sockets in memory, the process itself, and engines' servers inside it. */
+import { grpc } from '@elysia-microservices/grpc'
+import { anyJson } from '@elysia-microservices/grpc/testing'
 import { FakeCluster, kafkaBy } from '@elysia-microservices/kafka/testing'
 import { FakeMqttServer, mqttBy } from '@elysia-microservices/mqtt/testing'
 import { FakeNatsServer, natsBy } from '@elysia-microservices/nats/testing'
@@ -73,6 +75,8 @@ function transportOf(config: Config, world: World): Carrier {
     case 'rsocket':
     case 'nest':
       return overSockets(config, world)
+    case 'grpc':
+      return overGrpc(config, world)
     case 'websocket':
       return overPages(config, world)
     case 'memory':
@@ -216,6 +220,29 @@ function overSockets(config: Config, world: World): Carrier {
           : { rsocket: { resume, lease: lease && name !== `client-${WITHOUT_LEASES}` } })
       } as object as Parameters<typeof tcp>[0])
     }),
+    ...faultsOf(net, world, (bytes) => bytes)
+  }
+}
+
+/** Methods of gRPC say whether their callers stream, and whether they are events. */
+const METHODS = anyJson({ channels: ['total', 'relay'], events: ['noted', 'kept', 'filed'] })
+
+function overGrpc(config: Config, world: World): Carrier {
+  const net = new Net(world)
+  net.delay = config.delay
+  const { services, connections } = config
+  const url = Array.from({ length: services }, (_, n) => `127.0.0.1:${PORT + n}`)
+  const transport = (options: object) => grpc({ proto: METHODS, ...options } as Parameters<typeof grpc>[0])
+  return {
+    service: (_name, n, { inFlight } = config) => ({
+      transport: transport({
+        host: '127.0.0.1',
+        port: PORT + n,
+        sockets: net.runtime('service'),
+        limits: { inFlight: inFlight || false, messageSize: MESSAGE_SIZE }
+      })
+    }),
+    client: (name) => ({ transport: transport({ url, connections, sockets: net.runtime(name) }) }),
     ...faultsOf(net, world, (bytes) => bytes)
   }
 }

@@ -4,6 +4,7 @@ export const CARRIERS = [
   'rsocket',
   'websocket',
   'nest',
+  'grpc',
   'memory',
   'redis',
   'rabbitmq',
@@ -20,7 +21,7 @@ export const BESIDE = ['sqlite', 'postgres'] as const satisfies readonly Carrier
 export type StoreName = (typeof BESIDE)[number]
 
 /** Carriers whose clients have connections to their services. */
-export const SOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket', 'nest'])
+export const SOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket', 'nest', 'grpc'])
 /** Carriers with RSocket, whose services can call their clients. */
 export const RSOCKETS: ReadonlySet<CarrierName> = new Set(['rsocket', 'websocket'])
 /** Engines with a server that can be lost. */
