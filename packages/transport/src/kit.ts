@@ -134,7 +134,6 @@ export * from './index.ts'
 export { INSIDE, type InsideClient, insideOf } from './inside-client.ts'
 export { checkLogger, loggerOf, serviceLoggerOf } from './logger.ts'
 export {
-  CALLED,
   type CalledMethod,
   IncomingMessage,
   type IncomingMessageInit,

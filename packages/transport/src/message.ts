@@ -64,9 +64,6 @@ export interface Delivery {
  */
 export type Settlement = 'done' | 'again' | 'dead'
 
-/** The name under which a message has the method of a `.proto` by which it was called. */
-export const CALLED: unique symbol = Symbol.for('elysia-microservices.called-method')
-
 /** A method of a `.proto`, by which a message was called. */
 export interface CalledMethod {
   /** Service and method, without a slash in front: `shop.v1.Orders/Get`. */
@@ -213,7 +210,7 @@ export class IncomingMessage<Data = unknown> {
   }
 
   /** The method of a `.proto` that was called; `undefined` on transports without methods. */
-  get [CALLED](): CalledMethod | undefined {
+  get calledMethod(): CalledMethod | undefined {
     return this.#init.method
   }
 

@@ -5,7 +5,6 @@
  */
 import {
   type AnswerSet,
-  CALLED,
   type CalledMethod,
   type Delivery,
   declaredError,
@@ -60,8 +59,8 @@ export class MessageContext implements Message {
     return this.#message.headers
   }
 
-  get [CALLED](): CalledMethod | undefined {
-    return this.#message[CALLED]
+  get calledMethod(): CalledMethod | undefined {
+    return this.#message.calledMethod
   }
 
   get metadata(): unknown {

@@ -18,7 +18,10 @@ export const systemClock: Clock = {
 }
 
 /** A clock that only goes forward, for times that pass: the system's may be set meanwhile. */
-export const monotonicClock: Clock = { now: () => performance.now(), after: systemClock.after }
+export const monotonicClock: Clock = {
+  now: () => performance.now(),
+  after: (milliseconds, wake) => systemClock.after(milliseconds, wake)
+}
 
 /** Most milliseconds after which those who wait for a time look at the clock again: it may be set meanwhile. */
 export const LOOK_AT_CLOCK = 60_000

@@ -1,7 +1,7 @@
 /** The third argument of Nest's handlers for gRPC: facts about the call, and metadata for its caller. */
 import type { AnswerSet } from '../../answer-headers.ts'
 import { OptionError } from '../../errors/index.ts'
-import { CALLED, type CalledMethod, type IncomingMessage } from '../../message.ts'
+import type { CalledMethod, IncomingMessage } from '../../message.ts'
 import { metadataOfFailure } from './failure.ts'
 import { type GrpcMetadata, readGrpcMetadata, valuesOfMetadata } from './metadata.ts'
 
@@ -9,7 +9,7 @@ import { type GrpcMetadata, readGrpcMetadata, valuesOfMetadata } from './metadat
 export type CallMessage = Pick<
   IncomingMessage,
   'data' | 'metadata' | 'pattern' | 'peer' | 'remaining' | 'set' | 'signal'
-> & { readonly [CALLED]?: CalledMethod | undefined }
+> & { readonly calledMethod?: CalledMethod | undefined }
 
 type Listener = (...args: unknown[]) => void
 
@@ -69,7 +69,7 @@ export class MessageFacts implements GrpcCallFacts {
   }
 
   getPath(): string {
-    return `/${this.#message[CALLED]?.path ?? this.#message.pattern}`
+    return `/${this.#message.calledMethod?.path ?? this.#message.pattern}`
   }
 
   sendMetadata(metadata: unknown): void {

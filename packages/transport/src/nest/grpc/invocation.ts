@@ -1,5 +1,4 @@
 /** The arguments of Nest's handlers for gRPC, and the answers that their results make. */
-import { CALLED } from '../../message.ts'
 import { exhaust, isStreamOfValues, isThenable, whenSettled } from '../../stream.ts'
 import { type CallMessage, type EmitterClass, grpcCallOver } from './call.ts'
 import { OneValue } from './one-value.ts'
@@ -33,7 +32,7 @@ export function grpcInvocations(
   const Call = grpcCallOver(EventEmitter)
   const StreamCall = grpcStreamCallOver(Duplex)
   return (form, message) => {
-    const answersOne = message[CALLED]?.serverStreams === false
+    const answersOne = message.calledMethod?.serverStreams === false
     if (form === 'pt_stream') {
       const call = new StreamCall(message)
       return {
