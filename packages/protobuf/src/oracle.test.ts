@@ -23,6 +23,14 @@ const cases = randomProto.chain(({ text, values }) =>
   fc.tuple(fc.constant(text), fc.array(values, { minLength: 1, maxLength: 4 }))
 )
 
+/** JSON.stringify() writes -0 as 0. */
+function withoutSign(value: unknown): unknown {
+  if (value === 0) return 0
+  if (Array.isArray(value)) return value.map(withoutSign)
+  if (Object.getPrototypeOf(Object(value)) !== Object.prototype) return value
+  return Object.fromEntries(Object.entries(Object(value)).map(([key, one]) => [key, withoutSign(one)]))
+}
+
 describe('messages of random files', () => {
   it('come back as they were, as bytes and as JSON', async () => {
     await fc.assert(
@@ -30,7 +38,10 @@ describe('messages of random files', () => {
         const codec = codecIn(await protoOfText(text))
         for (const value of values) {
           assert.deepEqual(codec.decode(codec.encode(value)), value)
-          assert.deepEqual(codec.fromJson(JSON.parse(JSON.stringify(codec.toJson(value)))), value)
+          assert.deepEqual(
+            withoutSign(codec.fromJson(JSON.parse(JSON.stringify(codec.toJson(value))))),
+            withoutSign(value)
+          )
         }
       }),
       { numRuns: 150 }
