@@ -133,7 +133,8 @@ export class OrdersController {
   @GrpcStreamMethod('Orders')
   chat(queries: Observable<Query>, _metadata: Metadata, call: Call): Observable<object> {
     call.on('cancelled', () => seen.cancelled.next('chat'))
-    queries.subscribe({ complete: () => seen.completed.next('chat') })
+    // NestJS passes the handler's own error to other subscribers, and one that nobody expects ends its process.
+    queries.subscribe({ complete: () => seen.completed.next('chat'), error() {} })
     return queries.pipe(
       concatMap(({ id, count = 0 }) => {
         if (id === 'fail') throw new RpcException({ code: 3, message: 'bad query' })
