@@ -1,8 +1,8 @@
 /** NestJS's gRPC applications run here unchanged. That NestJS itself answers the same, `grpc.nightly.test.ts` shows. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { GrpcMetadata } from '@elysia-microservices/nestjs'
 import { freePort } from '@elysia-microservices/test-support'
-import { GrpcMetadata } from '@elysia-microservices/transport/nest'
 import { answers, LEFT, leaves } from './grpc/callers.ts'
 import { seen } from './grpc/controller.ts'
 import { clientOf, type Running, serveNest, servePlugin } from './grpc/ends.ts'
