@@ -29,6 +29,8 @@ import { type World, wait } from './world.ts'
 const PEACE = 130_000
 /** Milliseconds that closing may take. */
 const CLOSING = 60_000
+/** Requests in flight of a connection to a door that has no other limit. */
+const DOOR = 64
 /** Milliseconds between losses that come one after the other. */
 const BETWEEN = 30
 type Client = UntypedStoringClient
@@ -386,7 +388,8 @@ export class Life {
 function isCalm({ config, steps }: Plan): boolean {
   const { carrier, delay, inFlight, inFlightPerConnection, timeout } = config
   const least = 2_000 + (ENGINES.has(carrier) ? 50 * delay : 0)
-  const isUnlimited = inFlight + inFlightPerConnection === 0
+  const calls = steps.reduce((sum, step) => sum + (step.do === 'request' ? step.times : 1), 0)
+  const isUnlimited = inFlight + inFlightPerConnection === 0 && (carrier !== 'websocket' || calls <= DOOR)
   return isUnlimited && (timeout === 0 || timeout >= least) && steps.every(isCall)
 }
 
