@@ -74,6 +74,25 @@ export const KEPT: readonly Kept[] = [
   },
   {
     fault:
+      'Over RabbitMQ a service whose server was lost while it started had begun before its group had a queue, so that the group missed events',
+    seed: 40_000_354,
+    plan: {
+      config: {
+        ...PLAIN,
+        ...{ carrier: 'rabbitmq', clients: 2, services: 2, hasOther: true, isLate: true, startsNew: true },
+        ...{ delay: 5, ordered: true }
+      },
+      steps: [
+        { ...PUBLISH, at: 0, client: 1, to: ['filed'], hasId: true, pace: 'steadily', failing: 'later' },
+        { ...REQUEST, at: 0, work: 'fail' },
+        { at: 0, do: 'arrive' },
+        { at: 27, do: 'away', for: 1 },
+        { ...PUBLISH, at: 0, to: ['kept', 'filed'], hasId: true, pace: 'steadily', keys: 20 }
+      ]
+    }
+  },
+  {
+    fault:
       'A connection that listens to PostgreSQL stayed open for ever when the one before it had been lost while it began to listen',
     seed: 20_000_546,
     plan: {

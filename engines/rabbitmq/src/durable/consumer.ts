@@ -14,6 +14,7 @@ import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import type { DriverChannel, Received } from '../driver.ts'
 import { queueOfGroup, queueOfMembers, queueOfPaused } from '../words/names.ts'
+import { Declared } from './declared.ts'
 import { Deliveries } from './deliveries.ts'
 import { type ConsumerOptions, Handling } from './handling.ts'
 import { HeldEvents } from './held.ts'
@@ -57,6 +58,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #deliveries: Deliveries | undefined
   /** Ends when the current channel is set up, or has been given up. */
   #settingUp: Promise<void> | undefined
+  readonly #declared = new Declared()
   #yielding: Promise<void> | undefined
   #lag: number | undefined
   #readAt = Number.NEGATIVE_INFINITY
@@ -169,6 +171,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       // An ordered event waits for its retry in this process, so that no later event with its key overtakes it. Only
       // other events need the queues for retries.
       if (!this.#isOrdered) await this.#pauses.start(connection)
+      await this.#declared.soon(this.#what)
     } catch (error) {
       if (!/406|PRECONDITION/.test((error as Error).message)) throw error
       throw new OptionError(
@@ -194,6 +197,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     // these queues are created now and used later.
     const pauses = ordered ? [] : this.#pauses.queues
     await declareQueues(channel, { group, pattern, ordered, pauses })
+    this.#declared.done()
     await channel.prefetch(ordered ? IN_ADVANCE : concurrency)
     await channel.consume(queueOfMembers(group), () => {}, true)
     const isPaused = await this.#readPaused(channel)
