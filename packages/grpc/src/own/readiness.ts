@@ -7,7 +7,8 @@ export class Readiness {
   readonly #checks: CheckedHealth['checks']
   readonly #checkTimeout: number
   readonly #log: QuietLog
-  #isStopping = false
+  /** The server stops, and takes no more calls. */
+  isStopping = false
   /** The checks that run: all questions that come meanwhile share them, so that many probes do not cause many queries. */
   #running: Promise<boolean> | undefined
 
@@ -22,23 +23,15 @@ export class Readiness {
     return this.#checks.length > 0
   }
 
-  get isStopping(): boolean {
-    return this.#isStopping
-  }
-
-  set isStopping(isStopping: boolean) {
-    this.#isStopping = isStopping
-  }
-
   /** Whether the server takes calls now. Never rejects. */
   async isReady(): Promise<boolean> {
-    if (this.#isStopping) return false
+    if (this.isStopping) return false
     if (!this.hasChecks) return true
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined
     })
     const passed = await this.#running
-    return passed && !this.#isStopping
+    return passed && !this.isStopping
   }
 
   async #run(): Promise<boolean> {
