@@ -132,7 +132,8 @@ class Group {
     } as unknown as RabbitConnection
     this.processes.push({ link, consumer, isStopped: false })
     consumer.begin()
-    void consumer.start(connection)
+    // It fails if the server is lost for longer than a start may take.
+    consumer.start(connection).catch(() => {})
   }
 
   /** The dead letters. */

@@ -369,6 +369,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
 
   async stop(): Promise<void> {
     this.#endLooks()
+    // A start that waits for the queue ends now.
+    this.#declared.done()
     this.#move('stop')
     const ending = this.#pauses.stop()
     if (!this.#isOrdered) await endedWithin(this.#receiveNoMore(), CANCELED_WITHIN).catch(() => {})
