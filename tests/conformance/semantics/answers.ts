@@ -47,6 +47,16 @@ function onGrpcAsEvent(logs: string): Difference<Outcome> {
   }
 }
 
+/** A difference that applies to a Nest application on gRPC, where NestJS tells its callers a status and a text. */
+function onGrpcOfNest(message: string, logs?: string): Difference<Outcome> {
+  return {
+    on: onGrpc,
+    of: ['a Nest application'],
+    because: "gRPC's callers of NestJS get a status and a text",
+    instead: logs === undefined ? rpc(message) : { ...rpc(message), logs }
+  }
+}
+
 /** A difference that applies where NestJS looks patterns up: there, a text that is JSON stands for its value. */
 function readingJson(instead: Outcome): readonly Difference<Outcome>[] {
   return [
@@ -103,10 +113,11 @@ const RESULTS: readonly (readonly [
   ['async-generator', values(1, 2)],
   ['values-then-error', { ...rpc('late'), values: [1, 2] }],
   ['promise-of-failing', rpc('late')],
-  ['rpc-exception-of-an-error', rpc('{}')],
+  ['rpc-exception-of-an-error', rpc('{}'), onGrpcOfNest('inner')],
   [
     'rpc-exception-of-undefined',
     rpc('{}'),
+    onGrpcOfNest('Unknown Error'),
     onNest('errors say on it that they are', rpc('{"status":"error"}')),
     {
       of: ['a Nest application'],
@@ -114,11 +125,12 @@ const RESULTS: readonly (readonly [
       instead: rpc('{"status":"error"}')
     }
   ],
-  ['error', { ...UNEXPECTED, logs: 'secret' }],
-  ['rejection', { ...UNEXPECTED, logs: 'secret' }],
+  ['error', { ...UNEXPECTED, logs: 'secret' }, onGrpcOfNest(INTERNAL.message, 'secret')],
+  ['rejection', { ...UNEXPECTED, logs: 'secret' }, onGrpcOfNest(INTERNAL.message, 'secret')],
   [
     'http-exception',
     rpc('bad', 'BAD_REQUEST'),
+    onGrpcOfNest(INTERNAL.message),
     { of: ['a Nest application'], because: "callers get what Nest's filters make", instead: UNEXPECTED }
   ],
   ['bigint', UNCARRIED],
@@ -127,8 +139,18 @@ const RESULTS: readonly (readonly [
   // Requests to event handlers, which are answered as in NestJS.
   ['one-answer', values('r1')],
   ['three-answers', values({ current: 'r1', next: { current: 'r2', next: 'r3' } })],
-  ['failing-event', { ...UNEXPECTED, logs: 'event failed' }, onGrpcAsEvent('event failed')],
-  ['shared', { ...UNEXPECTED, logs: 'b failed' }, onGrpcAsEvent('b failed')]
+  [
+    'failing-event',
+    { ...UNEXPECTED, logs: 'event failed' },
+    onGrpcAsEvent('event failed'),
+    onGrpcOfNest(INTERNAL.message, 'event failed')
+  ],
+  [
+    'shared',
+    { ...UNEXPECTED, logs: 'b failed' },
+    onGrpcAsEvent('b failed'),
+    onGrpcOfNest(INTERNAL.message, 'b failed')
+  ]
 ]
 
 function asks(name: string, call: Omit<AnswerCase, 'name' | 'outcome' | 'differs'>) {
@@ -157,9 +179,9 @@ export const answers: readonly AnswerCase[] = [
       ['', rpc(''), onGrpcWithout('UNKNOWN')],
       [{ code: 'E1', message: 'm', details: { a: 1 } }, rpc('m', 'E1', { a: 1 })],
       [{ message: 'no code' }, rpc('no code')],
-      [{ a: 1 }, rpc('{"a":1}', 'UNKNOWN', { a: 1 })],
+      [{ a: 1 }, rpc('{"a":1}', 'UNKNOWN', { a: 1 }), onGrpcOfNest('Unknown Error')],
       [{ code: 'INVALID', fields: ['a'] }, rpc('INVALID', 'INVALID', { fields: ['a'] })],
-      [[1, 2], rpc('[1,2]')]
+      [[1, 2], rpc('[1,2]'), onGrpcOfNest('Unknown Error')]
     ] as const
   ).map(([data, outcome, ...differs]) =>
     asks(`gets the content of an RpcException: ${JSON.stringify(data)}`, { pattern: 'rpc-exception', data })(
@@ -181,6 +203,7 @@ export const answers: readonly AnswerCase[] = [
   ).map(([data, outcome, ...differs]) =>
     asks(`gets an RpcError: ${JSON.stringify(data)}`, { pattern: 'rpc-error', data })(
       outcome,
+      onGrpcOfNest(INTERNAL.message),
       {
         of: ['a Nest application'],
         because: "Nest's exception filter tells callers of RpcException only",
@@ -193,7 +216,8 @@ export const answers: readonly AnswerCase[] = [
   // A thrown value that is not an error is not passed on to the caller.
   ...['text', 5, null, { plain: 'object' }].map((data) =>
     asks(`is told nothing of what is thrown: ${JSON.stringify(data)}`, { pattern: 'throws', data })(
-      UNEXPECTED
+      UNEXPECTED,
+      onGrpcOfNest(INTERNAL.message)
     )
   ),
 

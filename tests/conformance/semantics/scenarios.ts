@@ -36,7 +36,7 @@ async function toldNext(): Promise<unknown> {
 async function emitFailing({ client, service, traits }: Given, pattern: string): Promise<void> {
   const sent = client.emit(pattern, 1)
   if (traits.tellsRefusedEvents && service === 'a Nest application')
-    await assert.rejects(sent, { code: 'INTERNAL', message: 'Internal server error' })
+    await assert.rejects(sent, { code: 'UNKNOWN', message: 'Internal server error' })
   else await sent
 }
 
