@@ -1,6 +1,6 @@
 /** The exports for writing a transport or building on one: all exports of `index.ts`, and internal parts. */
 export { type Answer, answerWith } from './answer.ts'
-export { type Front, inFront, readFront } from './answer-headers.ts'
+export { ASKS_FOR_HEADERS, type Front, inFront, readFront } from './answer-headers.ts'
 export { type BackoffOptions, backoffCeiling, backoffDelay } from './backoff.ts'
 export { ByteList } from './bytes/byte-list.ts'
 export { ByteWriter } from './bytes/byte-writer.ts'

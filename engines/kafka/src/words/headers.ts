@@ -1,5 +1,5 @@
 /** Headers of records: the headers of the caller, and those that NestJS and this library add. */
-import { GROUPS_HEADER } from '@elysia-microservices/transport/kit'
+import { ASKS_FOR_HEADERS, GROUPS_HEADER } from '@elysia-microservices/transport/kit'
 
 /** The headers that this library or NestJS adds; callers may not give headers with the same prefixes. */
 export const HEADER = {
@@ -49,12 +49,15 @@ const RESERVED = /^(kafka_|elysia-|ce_)/
 
 const RESERVED_BYTES = ['kafka_', 'elysia-', 'ce_'].map((start) => Buffer.from(start))
 
-/** Whether a header has one of the prefixes of this library or of NestJS. */
-export function isReserved(bytes: Buffer, at: number): boolean {
+/** The header of a caller who asks for those of the answer: it travels with the caller's own. */
+const ASKS = Buffer.from(ASKS_FOR_HEADERS)
+
+/** Whether a header is not one of the caller's: it has one of the prefixes of this library or of NestJS. */
+export function isReserved(bytes: Buffer, at: number, end: number): boolean {
   for (const start of RESERVED_BYTES) {
     let same = 0
     while (same < start.length && bytes[at + same] === start[same]) same++
-    if (same === start.length) return true
+    if (same === start.length) return bytes.compare(ASKS, 0, ASKS.length, at, end) !== 0
   }
   return false
 }
@@ -68,7 +71,8 @@ export const OWN_NAMES: ReadonlyMap<string, Buffer> = new Map(
 
 /** Why Kafka cannot carry a header; `undefined`: Kafka can. */
 export function whyNoHeader(name: string, value: unknown): string | undefined {
-  if (RESERVED.test(name)) return "begins with 'kafka_', 'elysia-' or 'ce_', which the transport uses itself"
+  if (RESERVED.test(name) && name !== ASKS_FOR_HEADERS)
+    return "begins with 'kafka_', 'elysia-' or 'ce_', which the transport uses itself"
   for (const text of [name, [value].flat().join(', ')]) {
     if (/\p{Cs}/u.test(text)) return 'has half of a surrogate pair'
     if (Buffer.byteLength(text) > 65_535) return 'has more than 65535 bytes'

@@ -221,7 +221,7 @@ export class Fetched {
   get callers(): MessageHeaders | undefined {
     let read: Record<string, string> | undefined
     this.#each((cursor, from, to) => {
-      if (isReserved(this.#bytes, from)) return void cursor.pass()
+      if (isReserved(this.#bytes, from, to)) return void cursor.pass()
       read ??= {}
       setOwn(read, this.#bytes.toString('utf8', from, to), textAt(cursor))
     })

@@ -5,7 +5,7 @@ import { ANY_CHARACTER, assertOneReading, textsOf } from '@elysia-microservices/
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { readBatches, writeBatch } from './batch.ts'
-import { HEADER, whyNoHeader } from './headers.ts'
+import { HEADER, isReserved, whyNoHeader } from './headers.ts'
 import {
   ADDRESSING,
   addressAt,
@@ -196,6 +196,16 @@ describe('headers', () => {
     ])
       assert.throws(() => checkHeaders({ title: 'Kafka', whyNoHeader }, headers), OptionError)
     checkHeaders({ title: 'Kafka', whyNoHeader }, { 'x-a': 'ä', many: ['1', '2'] })
+  })
+
+  it('may ask for the headers of the answer', () => {
+    const asks = { 'elysia-answer-headers': '1' }
+    checkHeaders({ title: 'Kafka', whyNoHeader }, asks)
+    const name = Buffer.from('elysia-answer-headers, elysia-answer-headersx elysia-answer')
+    assert.deepEqual(
+      [isReserved(name, 0, 21), isReserved(name, 23, 45), isReserved(name, 46, 59)],
+      [false, true, true]
+    )
   })
 })
 

@@ -200,7 +200,12 @@ export const GRPC_OPTION_NAMES = { own: [...new Set([...OF_SERVERS, ...OF_CLIENT
 
 /** Checks the names of options that may be those of either end. @throws {OptionError} a name is unknown */
 export function checkGrpcOptions(given: object): void {
-  checkNames('options', given, [...GRPC_OPTION_NAMES.own, ...OF_TESTS])
+  checkNames('options', ofUsers(given), GRPC_OPTION_NAMES.own)
+}
+
+/** The options without those of tests, which no error names. */
+function ofUsers(given: object): object {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !OF_TESTS.includes(name)))
 }
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
@@ -284,7 +289,7 @@ function checked<Given extends GrpcServerOptions | GrpcClientOptions>(
   names: readonly string[],
   limits: readonly string[]
 ): Given & { readonly limits: NonNullable<Given['limits']> } {
-  checkNames('options', given, [...names, ...OF_TESTS])
+  checkNames('options', ofUsers(given), [...names])
   if (given.limits !== undefined) checkNames('options.limits', given.limits, [...limits])
   return { ...given, limits: given.limits ?? {} }
 }
