@@ -180,6 +180,21 @@ describe('a durable handler over PostgreSQL', () => {
     ])
   })
 
+  it('that is ordered counts no attempt that waited for a place when the handler stopped', async () => {
+    const handler = await new Handler({ ordered: true, concurrency: 1 }).get(
+      { id: 'a', key: 'k' },
+      { id: 'b', key: 'l' }
+    )
+    await handler.end('a', new RetryLater(50))
+    await handler.over.clock.advance(50)
+    assert.deepEqual(handler.begun, ['a 1', 'b 1'])
+    const stopped = handler.consumer.stop()
+    await handler.over.settled()
+    assert.deepEqual(handler.back, [['1', 1, 0]])
+    await handler.end('b')
+    await stopped
+  })
+
   it('buries an event with its reason, and only while no other process has it', async () => {
     const handler = await new Handler({ retry: { attempts: 1 } }).get({ id: 'a' }, { id: 'b' })
     await handler.end('a', new Error('broken'))

@@ -181,7 +181,7 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
   }
 
   #run(event: TakenEvent): void | Promise<void> {
-    event.hasBegun = true
+    event.begun = event.attempt
     const { dispatcher, group, via, logger } = this.#init
     const message = storedMessage('postgres', event, event.row.body, group, via)
     if (!this.isTransactional) return dispatcher.event(message)

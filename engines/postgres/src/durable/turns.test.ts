@@ -72,7 +72,7 @@ describe('a turn', () => {
   it('writes what has become of events, and what is left', async () => {
     const { over, tables, turns, events } = await withThree()
     const [done, later, dead] = events
-    later.hasBegun = true
+    later.begun = 1
     turns.settle(done, 'done')
     turns.settle(later, { delay: 500 })
     turns.settle(done, { delay: 9 })
