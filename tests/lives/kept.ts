@@ -50,6 +50,26 @@ const REQUEST = {
 export const KEPT: readonly Kept[] = [
   {
     fault:
+      'In PostgreSQL an ordered event that had failed, and waited for a place when its process stopped, came back with one attempt more than had begun',
+    seed: 40_001_971,
+    plan: {
+      config: { ...PLAIN, carrier: 'postgres', ordered: true },
+      steps: [
+        {
+          at: 0,
+          do: 'deploy',
+          service: 0,
+          for: 1,
+          options: { inFlight: 0, inFlightPerConnection: 0, concurrency: 1, attempts: 3, files: true }
+        },
+        { ...PUBLISH, at: 1_000, failures: 1, failing: 'later' },
+        { ...PUBLISH, at: 1_000, keys: 3, times: 3, takes: 100 },
+        { at: 1_200, do: 'restart', service: 0, for: 1, times: 1 }
+      ]
+    }
+  },
+  {
+    fault:
       'An event that was emitted for a durable handler alone was lost without a word, if a store beside the transport keeps the events',
     seed: 1,
     plan: {
