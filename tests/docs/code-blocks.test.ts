@@ -11,6 +11,8 @@ import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { freePort, isMissing, PATIENCE } from '@elysia-microservices/test-support'
+import { ClientProxyFactory, Transport } from '@nestjs/microservices'
+import { firstValueFrom } from 'rxjs'
 import { listening } from '../support/listening.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
@@ -134,6 +136,40 @@ describe('the documentation', () => {
       service.kill('SIGTERM')
       assert.deepEqual(await once(service, 'exit'), [0, null])
     } finally {
+      service.kill('SIGKILL')
+    }
+  })
+
+  it("has a controller that Nest's client calls", async () => {
+    const ports = new Map([
+      ['4001', String(await freePort('localhost'))],
+      ['3000', String(await freePort('localhost'))]
+    ])
+    const code = typescript.find((each) => fileOf(each) === 'controller.ts')?.code ?? ''
+    const project = join(folder, 'controller')
+    mkdirSync(project)
+    // The setting that the README names, and no other.
+    writeFileSync(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: { experimentalDecorators: true } })
+    )
+    const file = join(project, 'controller.ts')
+    writeFileSync(
+      file,
+      code.replaceAll(/4001|3000/g, (port) => ports.get(port) as string)
+    )
+    const service = spawn(bun, [file], { stdio: ['ignore', 'ignore', 'inherit'] })
+    const port = Number(ports.get('4001'))
+    const client = ClientProxyFactory.create({
+      transport: Transport.TCP,
+      options: { host: 'localhost', port }
+    })
+    try {
+      await listening(port, service)
+      assert.equal(await firstValueFrom(client.send({ cmd: 'sum' }, [1, 2, 3])), 6)
+      assert.match(await (await fetch(`http://localhost:${ports.get('3000')}`)).text(), /messages/)
+    } finally {
+      client.close()
       service.kill('SIGKILL')
     }
   })

@@ -51,7 +51,7 @@ describe('the documentation', () => {
       return [round(Math.min(...all)), round(Math.max(...all))]
     }
     const landing = await readFile(join(ROOT, 'tools/site/index.md'), 'utf8')
-    assert.match(landing, /^## 2 to 10 times as many requests as NestJS, on Bun$/m)
+    assert.match(landing, /^## On Bun, with its own client: 2 to 10 times as many requests as NestJS$/m)
     assert.match(
       landing,
       /^4 to 10 times as many on one shared connection, about twice as many with a connection/m
@@ -67,6 +67,29 @@ describe('the documentation', () => {
     const [verdict] = find(published.report!, { is: isText, layout: 'per-client', runtime: 'node' })!.verdicts
     assert.equal(verdict?.winner, null)
     assert.match(verdict.reason, /rsocket-js/)
+  })
+
+  it('says with whose client it is how many times as fast as NestJS', async () => {
+    const [readme, landing, performance] = await Promise.all(
+      ['README.md', 'tools/site/index.md', 'docs/performance.md'].map((page) =>
+        readFile(join(ROOT, page), 'utf8')
+      )
+    )
+    const ratioOf = (contest: ContestResult) => resultOf(contest, 'elysia').ratio?.rps?.median ?? 0
+    const own = find(published.report!, { is: isText, layout: 'shared' })!
+    assert.equal(Math.floor(ratioOf(own)), 10)
+    assert.match(readme!, / up to ten times .* with its own client \(Bun, short texts, one connection\)/)
+    assert.match(landing!, / on Bun, with its own client, answers up to ten times as many requests/)
+    const nests = published.report!.contests.filter(
+      (contest) => contest.client === 'nest' && contest.runtime === 'bun' && isText(contest)
+    )
+    assert.deepEqual(
+      nests.map((contest) => ratioOf(contest).toFixed(1)),
+      ['1.2', '1.2']
+    )
+    assert.match(readme!, /, 1\.2 times with Nest's\. /)
+    assert.match(landing!, /On Bun with Nest's client it is 1\.2 times as many\.$/m)
+    assert.match(performance!, /with Nest's own client \(1\.2 times\)/)
   })
 
   it('has other texts with other figures', async () => {
