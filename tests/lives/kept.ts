@@ -50,6 +50,18 @@ const REQUEST = {
 export const KEPT: readonly Kept[] = [
   {
     fault:
+      'Over NATS an event of a handler that is not ordered became a dead letter that had never run, after thirty restarts',
+    seed: 40_000_700,
+    plan: {
+      config: { ...PLAIN, carrier: 'nats', startsNew: true, every: true },
+      steps: [
+        { ...PUBLISH, at: 0, to: ['filed'], hasId: true, pace: 'in turn', keys: 3, delay: 500 },
+        { at: 0, do: 'restart', service: 0, for: 67, times: 30 }
+      ]
+    }
+  },
+  {
+    fault:
       'In PostgreSQL an ordered event that had failed, and waited for a place when its process stopped, came back with one attempt more than had begun',
     seed: 40_001_971,
     plan: {

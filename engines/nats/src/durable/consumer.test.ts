@@ -50,14 +50,37 @@ describe('a durable handler over NATS', () => {
     assert.equal(over.infoOf('p').num_waiting, requests, 'a further start does not pull a second time')
   })
 
-  it('counts no attempt of an event that is on its way when an ordered handler stops', async () => {
-    const durable = { ordered: true, start: 'all' } as const
-    await over.publish('p', [1], 'k')
-    for (let starts = 0; starts < 3; starts++) await (await over.serve('p', note, durable)).stop()
-    assert.deepEqual(seen, [])
-    await over.serve('p', note, durable)
-    await over.until(() => seen.length > 0)
-    assert.deepEqual(seen, ['1 1'])
+  for (const ordered of [true, false])
+    it(`counts no attempt of an event that is on its way when its handler stops, with ordered: ${ordered}`, async () => {
+      const durable = { ordered, start: 'all' } as const
+      await over.publish('p', [1], 'k')
+      for (let starts = 0; starts < 3; starts++) await (await over.serve('p', note, durable)).stop()
+      assert.deepEqual(seen, [])
+      await over.serve('p', note, durable)
+      await over.until(() => seen.length > 0)
+      assert.deepEqual(seen, ['1 1'])
+    })
+
+  it('counts no attempt of an event that waited for a place when its handler stopped', async () => {
+    const { handler, go } = busy(note)
+    const isQuick = ({ data }: IncomingMessage) => Number(data) <= 20
+    const one = await over.serve('p', (message) => (isQuick(message) ? note(message) : handler(message)), {
+      concurrency: 1
+    })
+    // A handler that is quick gets an event more than may run.
+    await over.publish(
+      'p',
+      Array.from({ length: 20 }, (_, n) => n + 1)
+    )
+    await over.until(() => seen.length === 20)
+    await over.publish('p', [21, 22])
+    await over.until(() => seen.length === 21 && over.pendingOf('p') === 2)
+    const stopped = one.stop()
+    go()
+    await stopped
+    await over.serve('p', note)
+    await over.until(() => seen.length === 22)
+    assert.deepEqual(seen.slice(20), ['21 1', '22 1'])
   })
 
   it('gives a failed event back for its pause, and gets it with its next attempt; others go on', async () => {

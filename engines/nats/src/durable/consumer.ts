@@ -196,7 +196,7 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     const { released, ended } = this.#worker.stop()
     const early = this.#early.end()
     // They were not given to the worker, and so not compared with what other processes have stored.
-    for (const event of early) if (this.#handling.isInOrder(event)) this.#handling.runs.came(event)
+    for (const event of early) if (event.isNoted) this.#handling.runs.came(event)
     const waiting = [...released, ...early]
     const lost = waiting.filter(({ isOnlyHere }) => isOnlyHere).length
     if (lost > 0)
@@ -222,7 +222,7 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
   /** The next process is not to take deliveries to this one for attempts. */
   async #noteUnbegun(events: readonly NatsEvent[]): Promise<void> {
     if (this.#connection?.isConnected !== true) return
-    await this.#handling.runs.leave(events.filter((event) => this.#handling.isInOrder(event)))
+    await this.#handling.runs.leave(events.filter(({ isNoted }) => isNoted))
   }
 
   /** Gives up the pin, because the other processes of the group would wait for this process. */
@@ -284,13 +284,13 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
   /** An event was on its way when the handler stopped. */
   #receiveLate(event: NatsEvent): void {
     if (this.#handling.held.has(event)) return this.#handling.send(event, nak(0))
-    if (this.#handling.isInOrder(event)) this.#handling.runs.came(event)
+    if (event.isNoted) this.#handling.runs.came(event)
     this.#late.push(event)
     this.#handling.retry(event, 0)
   }
 
   #add(event: NatsEvent): void {
-    if (this.#handling.isInOrder(event)) this.#handling.runs.came(event)
+    if (event.isNoted) this.#handling.runs.came(event)
     this.#worker.add(event)
   }
 

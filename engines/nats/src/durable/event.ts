@@ -79,6 +79,11 @@ export class NatsEvent implements HeldEvent {
     return this.place.stream === AGAIN_STREAM
   }
 
+  /** Whether deliveries without a run are noted with the group, by the event's number in its stream. */
+  get isNoted(): boolean {
+    return !this.isFree && !this.isOnlyHere
+  }
+
   /** Stream, number and time: the same for each delivery. */
   get name(): string {
     const { stream, sequence, storedAt } = this.place

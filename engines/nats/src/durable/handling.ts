@@ -62,20 +62,16 @@ export class Handling implements Decisions {
     return performance.now() + this.#init.options.ackWait * LEASE
   }
 
-  isInOrder({ isFree, isOnlyHere }: NatsEvent): boolean {
-    return this.#init.options.route.durable.ordered && !isFree && !isOnlyHere
-  }
-
   run(event: NatsEvent): void | Promise<void> {
     const { dispatcher, group, via } = this.#init.options
-    const noted = this.isInOrder(event) ? this.runs.begins(event) : undefined
+    const noted = event.isNoted ? this.runs.begins(event) : undefined
     const run = () => dispatcher.event(messageOf(event, group, via))
     return noted === undefined ? run() : noted.then(run)
   }
 
   acknowledge(event: NatsEvent): void {
     this.held.done(event)
-    if (this.isInOrder(event)) this.runs.done(event)
+    if (event.isNoted) this.runs.done(event)
     if (event.isOnlyHere && this.#init.isRecovering()) this.#unsent.push(event)
     else this.send(event, ACK)
     this.#init.watch.done()
@@ -90,7 +86,7 @@ export class Handling implements Decisions {
 
   retry(event: NatsEvent, delay: number): void {
     this.held.forget(event)
-    if (this.isInOrder(event)) this.runs.left(event)
+    if (event.isNoted) this.runs.left(event)
     this.send(event, nak(delay))
   }
 

@@ -1,8 +1,9 @@
 /**
- * Tells how often the handler of an ordered event may have begun. JetStream counts only deliveries, and an event that
+ * Tells how often the handler of an event may have begun. JetStream counts only deliveries, and an ordered event that
  * waits for an earlier one of its key is delivered again with each process that starts. Such an event has never begun:
  * nobody begins it before the earlier one is done. When it begins at last, these deliveries must not count, also in
- * the next process. So the number of deliveries before the first run is stored, in the metadata of the group's consumer.
+ * the next process. Nor must those, of any event, to a process that stopped before it began it. So the number of
+ * deliveries before the first run is stored, in the metadata of the group's consumer.
  */
 import type { NatsEvent } from './event.ts'
 
@@ -16,7 +17,7 @@ export interface RunsOwner {
   store(text: string): Promise<void>
 }
 
-/** The runs of the events of one ordered handler. */
+/** The runs of the events of one handler. */
 export class Runs {
   readonly #owner: RunsOwner
   /** By number of an event: the deliveries before its handler began, as the server has stored them. */
