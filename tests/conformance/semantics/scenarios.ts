@@ -155,15 +155,20 @@ export const scenarios: readonly Scenario[] = [
     async run({ client, connect, traits }) {
       const { peerAddress: address = null, tellsTimeout } = traits
       const known = { kind: 'request', headers: {}, timeout: null, address }
+      /** A caller tells what is left when the call leaves, which on a busy machine is less than was given. */
+      const told = (answer: unknown, timeout: number) => {
+        const { timeout: left } = answer as { timeout: number }
+        return tellsTimeout && left > 0 && left <= timeout ? { ...Object(answer), timeout } : answer
+      }
       const byDefault = { ...known, timeout: tellsTimeout ? 30_000 : null }
-      assert.deepEqual(await client.request('who'), byDefault)
+      assert.deepEqual(told(await client.request('who'), 30_000), byDefault)
       const headers = { tenant: 'a' }
       const own = await client.request('who', 0, { headers, timeout: 5_000 })
-      assert.deepEqual(own, { ...known, headers, timeout: tellsTimeout ? 5_000 : null })
+      assert.deepEqual(told(own, 5_000), { ...known, headers, timeout: tellsTimeout ? 5_000 : null })
       const patient = connect({ timeout: 7_000 })
       await patient.connect()
       const usual = await patient.request('who')
-      assert.deepEqual(usual, { ...known, timeout: tellsTimeout ? 7_000 : null })
+      assert.deepEqual(told(usual, 7_000), { ...known, timeout: tellsTimeout ? 7_000 : null })
     }
   },
   {
