@@ -557,6 +557,21 @@ describe('a durable handler over Redis', () => {
     assert.ok(over.lines.some((line) => line.includes('could not be stored as a dead letter')))
   })
 
+  it('counts the attempt of an ordered event that pauses when its handler stops', async () => {
+    const durable = { ordered: true, retry: { attempts: 3, minDelay: 60_000 } }
+    for (let runs = 1; runs <= 2; runs++) {
+      const one = await over.serve(
+        'p',
+        failing(() => true),
+        durable
+      )
+      if (runs === 1) await over.publish('p', [1], 'k')
+      await over.settle()
+      await one.stop()
+    }
+    assert.deepEqual(seen, ['1 1', '1 2'])
+  })
+
   it('holds the turn of its ordered group under the name of the group and the pattern', async () => {
     await over.serve('p', note, { ordered: true })
     await over.settle()

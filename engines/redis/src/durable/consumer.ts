@@ -70,13 +70,16 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     this.#worker = new DurableWorker<RedisEvent>(
       route.durable,
       {
-        run: (event) => dispatcher.event(messageOf(event, group, via)),
+        run: (event) => {
+          event.begun = event.attempt
+          return dispatcher.event(messageOf(event, group, via))
+        },
         isOurs: ({ leasedUntil, isOnlyHere }) => isOnlyHere || performance.now() < leasedUntil,
         letGo: (event) => this.#letGo(event),
         acknowledge: (event) => this.#feedOf(event).acknowledge(event),
         whyNotLater: ({ source, place, isOnlyHere }, delay) =>
           source.isAgain || isOnlyHere ? undefined : whyTooOld(timeOf(place), storage.maxAge, delay),
-        retry: (event, delay) => this.#feedOf(event).giveBack([event], delay, 1),
+        retry: (event, delay) => this.#feedOf(event).giveBack([event], delay),
         bury: (event, reason) => this.#bury(event, reason),
         left: () => this.#fill()
       },
@@ -268,7 +271,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   cut(): void {
     this.#isStopped = true
     this.#endKeeping()
-    for (const event of this.#worker.held) this.#feedOf(event).giveBack([event], 0, 1)
+    for (const event of this.#worker.held) this.#feedOf(event).giveBack([event], 0)
     for (const feed of this.#all) void feed.leave()
   }
 

@@ -70,6 +70,8 @@ export class RedisEvent implements HeldEvent {
   readonly place: string
   readonly fields: Fields
   attempt: number
+  /** Number of runs that have begun: that of this attempt has not, unless the event runs, or pauses after it. */
+  begun: number
   /** Until this time no other process gets the event; in milliseconds of `performance.now()`. */
   leasedUntil: number
   /** Whether the event's stream or group was deleted. */
@@ -80,6 +82,7 @@ export class RedisEvent implements HeldEvent {
     this.place = place
     this.fields = fieldsIn(entry)
     this.attempt = attempt
+    this.begun = attempt - 1
     this.leasedUntil = leasedUntil
   }
 

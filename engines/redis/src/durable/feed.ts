@@ -264,14 +264,13 @@ export class Feed implements Watched {
   /**
    * Gives events back.
    * @param delay milliseconds until they may be taken again
-   * @param attempts the number of the last attempt of each event that has run
    */
-  giveBack(events: readonly RedisEvent[], delay: number, attempts = 0): void {
+  giveBack(events: readonly RedisEvent[], delay: number): void {
     const ours: GivenBack[] = []
     for (const event of events) {
       this.held.drop(event)
       if (event.isOnlyHere) continue
-      ours.push({ place: event.place, delay: Math.ceil(delay), attempt: event.attempt + attempts })
+      ours.push({ place: event.place, delay: Math.ceil(delay), attempt: event.begun + 1 })
     }
     if (ours.length === 0 || this.#connection?.isConnected !== true) return
     // If giving back fails, the events are delivered again when their leases end.
