@@ -80,9 +80,14 @@ describe('a request whose answer is wanted where no inbox is', () => {
     await client.request('slow', 1)
     const control = both.hub.published.find(({ words }) => words === '+a')?.reply ?? ''
     const inbox = control.split('.').slice(0, 2).join('.')
-    stranger.publish('nothing', '1', `${inbox}.1-${newSecret()}.0`)
+    assert.notEqual(inbox, '')
+    const reply = `${inbox}.1-${newSecret()}.0`
+    stranger.publish('nothing', '1', reply)
     await later(5)
     assert.equal(service.stats().refused, 1)
+    // An answer would come back as a message of a stranger, which counts as refused, too.
+    const answers = both.hub.published.filter(({ address }) => address === reply)
+    assert.deepEqual(answers, [])
   })
 })
 
