@@ -127,8 +127,8 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   grpc: [
     ['http2', 'methods.ts'],
-    ['description.ts'],
-    ['wire', 'options'],
+    ['wire'],
+    ['description.ts', 'options'],
     ['own'],
     ['server', 'client'],
     ['grpc.ts', 'nest'],

@@ -5,24 +5,27 @@
  */
 import { DESCRIBE_ROUTE, ProtocolError, text } from '@elysia-microservices/transport/kit'
 import type { GrpcMethod, GrpcMethods, MessageCodec } from './methods.ts'
+import { bytesField, readFields } from './wire/protobuf.ts'
 
 const SERVICE = 'elysia_microservices.v1.Service/'
-/** The tag of the field `value` of a `StringValue`. */
-const VALUE = 0x0a
+/** The field `value` of a `StringValue`. */
+const VALUE = 1
 
 const JSON_TEXT: MessageCodec = {
   encode(value) {
-    const bytes = Buffer.from(JSON.stringify(value) ?? '')
-    return bytes.length === 0 ? bytes : Buffer.concat([Uint8Array.of(VALUE, ...varint(bytes.length)), bytes])
+    const json = JSON.stringify(value)
+    return json === undefined ? new Uint8Array() : bytesField(VALUE, Buffer.from(json))
   },
   decode(bytes) {
     if (bytes.length === 0) return undefined
-    let start = 1
-    while ((bytes[start] as number) > 0x7f) start++
-    if (bytes[0] !== VALUE || ++start > bytes.length)
-      throw new ProtocolError('data: a StringValue was expected')
+    let json: Uint8Array | undefined
+    const isMessage = readFields(bytes, (number, value) => {
+      if (number === VALUE && typeof value !== 'number') json = value
+      return true
+    })
+    if (!isMessage || json === undefined) throw new ProtocolError('data: a StringValue was expected')
     try {
-      return JSON.parse(text.read(bytes, start, bytes.length))
+      return JSON.parse(text.read(json, 0, json.length))
     } catch (error) {
       throw new ProtocolError('data: a StringValue with JSON was expected', error)
     }
@@ -61,11 +64,4 @@ function questionOf(route: string): GrpcMethod | undefined {
     input: JSON_TEXT,
     output: JSON_TEXT
   }
-}
-
-function varint(value: number): number[] {
-  const bytes: number[] = []
-  let left = value
-  for (; left > 0x7f; left >>>= 7) bytes.push((left & 0x7f) | 0x80)
-  return [...bytes, left]
 }

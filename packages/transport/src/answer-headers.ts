@@ -20,6 +20,12 @@ export interface SettableHeaders {
 /** The header of a call that asks for the headers of its answer. */
 export const ASKS_FOR_HEADERS = `${RESERVED_PREFIX}answer-headers`
 
+/** Headers that have come beside an answer or its end. */
+export interface ReceivedHeaders {
+  readonly headers?: AnswerHeaders | undefined
+  readonly trailers?: AnswerHeaders | undefined
+}
+
 /** One of the two places for headers. */
 interface Place {
   readonly path: string
@@ -108,10 +114,7 @@ function taken(place: Place): Readonly<Record<string, string>> | undefined {
  * Reads the JSON of headers. Short, because pages load it.
  * @throws {ProtocolError} it is malformed
  */
-export function readAnswerHeaders(json: string): {
-  readonly headers?: AnswerHeaders
-  readonly trailers?: AnswerHeaders
-} {
+export function readAnswerHeaders(json: string): ReceivedHeaders {
   try {
     const read: unknown = JSON.parse(json, (name, value: unknown) => {
       // Values that are no texts are left out.

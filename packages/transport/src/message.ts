@@ -87,7 +87,7 @@ export interface IncomingMessageInit<Data = unknown> {
   /** The metadata that was sent with the data, unchanged. Default: none. */
   readonly metadata?: unknown
   /** The method of a `.proto` that was called. Default: the transport has no methods. */
-  readonly method?: CalledMethod | undefined
+  readonly calledMethod?: CalledMethod | undefined
   /** Milliseconds for which the caller waits, counted from `arrivedAt`. Default: no limit is known. */
   readonly timeout?: number | undefined
   /**
@@ -211,7 +211,7 @@ export class IncomingMessage<Data = unknown> {
 
   /** The method of a `.proto` that was called; `undefined` on transports without methods. */
   get calledMethod(): CalledMethod | undefined {
-    return this.#init.method
+    return this.#init.calledMethod
   }
 
   /** The metadata with the headers of this library. */

@@ -3,15 +3,6 @@
 export type { ChannelRef, ConsumerRef, ProducerRef } from './nest/driver-refs.ts'
 export { answerByEventHandlers } from './nest/event-answer.ts'
 export { failurePacket } from './nest/failure-packet.ts'
-export { noteMetadata } from './nest/grpc/call.ts'
-export { type GrpcFailure, grpcFailureOf } from './nest/grpc/failure.ts'
-export { type GrpcClasses, type GrpcInvocation, grpcInvocations } from './nest/grpc/invocation.ts'
-export {
-  GrpcMetadata,
-  type GrpcMetadataValue,
-  readGrpcMetadata,
-  valuesOfMetadata
-} from './nest/grpc/metadata.ts'
 export { type GrpcForm, type GrpcPattern, grpcFormOf, grpcPatternsOf } from './nest/grpc/patterns.ts'
 export {
   adviceFor,

@@ -145,7 +145,7 @@ export class Answering {
         route,
         data,
         metadata: this.#metadata(asked),
-        method,
+        calledMethod: method,
         timeout,
         // The deadline of Connect and gRPC is that of the whole call.
         lifetime: timeout,

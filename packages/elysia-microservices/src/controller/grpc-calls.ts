@@ -1,7 +1,8 @@
 /** Calls handlers of Nest's decorators for gRPC, which get data, metadata and call. */
 import { EventEmitter } from 'node:events'
 import { Duplex } from 'node:stream'
-import { type GrpcForm, grpcInvocations } from '@elysia-microservices/transport/nest'
+import type { GrpcForm } from '@elysia-microservices/transport/nest'
+import { grpcInvocations } from '@elysia-microservices/transport/nest-grpc'
 import { Observable } from 'rxjs'
 import type { Message } from '../types/message.ts'
 import type { Arguments, Invoke } from './parameters.ts'

@@ -3,7 +3,7 @@
  * bytes that they are; only names are read. google/protobuf/descriptor.proto has the numbers of the fields.
  */
 import { text } from '@elysia-microservices/transport/kit'
-import { readFields } from './protobuf.ts'
+import { readFields } from '../wire/protobuf.ts'
 
 /** A file as bytes of a `google.protobuf.FileDescriptorProto`. */
 export interface IndexedFile {

@@ -17,8 +17,8 @@ import {
   text
 } from '@elysia-microservices/transport/kit'
 import type { GrpcMethod, MessageCodec } from '../methods.ts'
+import { bytesField, numberField, readFields } from '../wire/protobuf.ts'
 import type { OwnService } from './own-services.ts'
-import { bytesField, numberField, readFields } from './protobuf.ts'
 import type { Readiness } from './readiness.ts'
 
 /** The statuses of a service. */

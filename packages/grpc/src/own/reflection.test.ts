@@ -6,9 +6,9 @@ import { loadProto, type Proto } from '@elysia-microservices/protobuf'
 import { collected, within } from '@elysia-microservices/test-support'
 import { IncomingMessage } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
+import { bytesField, numberField, readFields } from '../wire/protobuf.ts'
 import { OWN_DESCRIPTORS } from './descriptors.ts'
 import { FileIndex } from './file-index.ts'
-import { bytesField, numberField, readFields } from './protobuf.ts'
 import { REFLECTION_NAMES, Reflection } from './reflection.ts'
 
 const protos = fileURLToPath(new URL('../../src/testing/protos/', import.meta.url))

@@ -19,9 +19,9 @@ import {
   text
 } from '@elysia-microservices/transport/kit'
 import type { GrpcMethod, MessageCodec } from '../methods.ts'
+import { bytesField, numberField, readFields, varint } from '../wire/protobuf.ts'
 import type { FileIndex, IndexedFile } from './file-index.ts'
 import type { OwnService } from './own-services.ts'
-import { bytesField, numberField, readFields, varint } from './protobuf.ts'
 
 /** The questions, by the numbers of their fields. */
 const Question = { FILE: 3, SYMBOL: 4, EXTENSION: 5, EXTENSIONS: 6, SERVICES: 7 } as const

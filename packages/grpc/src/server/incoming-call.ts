@@ -251,7 +251,7 @@ export class IncomingCall implements StreamListener {
       route,
       data,
       metadata,
-      method: this.#method,
+      calledMethod: this.#method,
       timeout,
       // The deadline of gRPC is that of the whole call.
       lifetime: timeout,

@@ -15,7 +15,7 @@ import {
   OutgoingValues,
   UNLIMITED
 } from '@elysia-microservices/transport/kit'
-import { noteMetadata } from '@elysia-microservices/transport/nest'
+import { noteMetadata } from '@elysia-microservices/transport/nest-grpc'
 import type { Http2Stream } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
 import { framed } from '../wire/message-writer.ts'

@@ -7,7 +7,7 @@ import {
   OptionError,
   readErrorText
 } from '@elysia-microservices/transport/kit'
-import { grpcFailureOf } from '@elysia-microservices/transport/nest'
+import { grpcFailureOf } from '@elysia-microservices/transport/nest-grpc'
 import type { JsonValue } from '../proto.ts'
 import { CODES, codeOfError, codeOfNumber, nameOfStatus, type RpcCode } from './codes.ts'
 import { errorInfo, valueDetail } from './details.ts'

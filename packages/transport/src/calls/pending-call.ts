@@ -2,7 +2,7 @@
  * Calls from their start to their end, the same for all transports: a request settles with its first value, a stream
  * passes on all values. Demand and channels are used only by transports that have them.
  */
-import { type AnswerHeaders, ASKS_FOR_HEADERS, readAnswerHeaders } from '../answer-headers.ts'
+import { ASKS_FOR_HEADERS, type ReceivedHeaders, readAnswerHeaders } from '../answer-headers.ts'
 import type { CallOptions, CallReceiver, PassingOptions, StreamCall } from '../call.ts'
 import { CanceledError, ConnectionError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
 import {
@@ -131,13 +131,7 @@ export abstract class PendingCall implements TableEntry {
   }
 
   /** Passes headers that are read already to the caller. Throws the error of the caller's own function. */
-  heard({
-    headers,
-    trailers
-  }: {
-    readonly headers?: AnswerHeaders | undefined
-    readonly trailers?: AnswerHeaders | undefined
-  }): void {
+  heard({ headers, trailers }: ReceivedHeaders): void {
     if (headers) this.options?.onHeaders?.(headers)
     if (trailers) this.options?.onTrailers?.(trailers)
   }

@@ -33,7 +33,14 @@ const turn = () => new Promise((resolve) => setTimeout(resolve))
 
 function message(data: unknown, serverStreams = true): IncomingMessage {
   const method = { path: 'shop.Orders/Get', clientStreams: true, serverStreams }
-  return new IncomingMessage({ transport: 'grpc', kind: 'request', pattern: 'p', route: 'p', data, method })
+  return new IncomingMessage({
+    transport: 'grpc',
+    kind: 'request',
+    pattern: 'p',
+    route: 'p',
+    data,
+    calledMethod: method
+  })
 }
 
 describe('metadata of gRPC', () => {
