@@ -12,7 +12,7 @@ import { GrpcMetadata } from '@elysia-microservices/nestjs'
 import { freePort, PATIENCE, within } from '@elysia-microservices/test-support'
 import { fileOfOthers } from '../support/others.ts'
 import { testsFolder } from '../workspace.ts'
-import { answers } from './grpc/callers.ts'
+import { answers, CALLED_BACK, callsBack } from './grpc/callers.ts'
 import { clientOf, serveNest, servePlugin } from './grpc/ends.ts'
 import { EXPECTED, EXPECTED_OF_PLUGIN } from './grpc/expected.ts'
 
@@ -39,7 +39,7 @@ const byNest = async (port: number): Promise<unknown> =>
 async function byUs(port: number): Promise<unknown> {
   const client = clientOf('ours', port)
   try {
-    return await answers(client, GrpcMetadata)
+    return [await answers(client, GrpcMetadata), await callsBack(client)]
   } finally {
     await client.close()
   }
@@ -75,10 +75,10 @@ for (const [name, serve, expected] of SERVERS)
     after(() => server.close())
 
     it("answer NestJS's own client", { timeout: 2 * PATIENCE }, async () => {
-      assert.deepEqual(await byNest(server.port), expected)
+      assert.deepEqual(await byNest(server.port), [expected, CALLED_BACK])
     })
 
     it('answer our client', { timeout: 2 * PATIENCE }, async () => {
-      assert.deepEqual(await byUs(server.port), expected)
+      assert.deepEqual(await byUs(server.port), [expected, CALLED_BACK])
     })
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { GrpcMetadata } from '@elysia-microservices/nestjs'
 import { freePort } from '@elysia-microservices/test-support'
-import { answers, LEFT, leaves } from './grpc/callers.ts'
+import { answers, CALLED_BACK, callsBack, LEFT, leaves } from './grpc/callers.ts'
 import { seen } from './grpc/controller.ts'
 import { clientOf, type Running, serveNest, servePlugin } from './grpc/ends.ts'
 import { EXPECTED, EXPECTED_OF_PLUGIN } from './grpc/expected.ts'
@@ -28,6 +28,10 @@ for (const [name, serve, expected] of SERVERS)
 
     it('answers all kinds of calls, values and errors', async () => {
       assert.deepEqual(await answers(client, GrpcMetadata), expected)
+    })
+
+    it('answers callers who give callbacks and streams', async () => {
+      assert.deepEqual(await callsBack(client), CALLED_BACK)
     })
 
     it('stops the work of a caller who has left', async () => {

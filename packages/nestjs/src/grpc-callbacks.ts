@@ -106,8 +106,12 @@ class StreamCall extends Duplex implements GrpcAnswer {
       const waiting = this.#waiting
       this.#waiting = undefined
       if (waiting !== undefined) {
-        yield waiting.value
-        waiting.done()
+        try {
+          yield waiting.value
+        } finally {
+          // Also if nothing more is taken, so that no writer waits for ever.
+          waiting.done()
+        }
       } else if (this.#hasEnded) return
       else
         await new Promise<void>((resolve) => {

@@ -123,3 +123,63 @@ export const LEFT = {
   watch: { first: { text: 'first' }, cancelled: 'watch true', unsubscribed: 'unsubscribed' },
   chat: ['chat', 'chat']
 }
+
+/** A client of grpc-js, as `getClientByServiceName()` returns it. */
+type Callback = (error: ServiceError | null, value?: unknown) => void
+interface CallbackCall {
+  on(event: string, listener: (value: never) => void): CallbackCall
+  write(value: object, done?: () => void): boolean
+  end(): void
+}
+type CallbackClient = Readonly<Record<string, (...args: unknown[]) => CallbackCall>>
+
+/** Calls by callbacks and streams. */
+export async function callsBack(client: Client) {
+  const orders = client.getClientByServiceName('Orders') as CallbackClient
+  const answer = (begin: (callback: Callback) => CallbackCall) =>
+    new Promise((resolve) => {
+      begin((error, value) => resolve(error === null ? plain(value) : [error.code, error.details]))
+    })
+  const values = (call: CallbackCall) =>
+    new Promise((resolve) => {
+      const all: unknown[] = []
+      call.on('data', (value) => all.push(value))
+      call.on('end', () => all.push('end'))
+      call.on('error', ({ code, details }: ServiceError) => all.push([code, details]))
+      call.on('status', ({ code }: ServiceError) => {
+        // 'end' comes a turn later than the status if there was no error.
+        setTimeout(() => resolve([...all, `status ${code}`]))
+      })
+    })
+  let written = 0
+  const sent = (call: CallbackCall, all: readonly object[]) => {
+    for (const one of all) call.write(one, () => void written++)
+    call.end()
+    return call
+  }
+  const counted = [{ count: 2 }, { count: 3 }]
+  return {
+    asked: await answer((callback) => orders['ask']!({ id: 'a', count: 1 }, callback)),
+    missing: await answer((callback) => orders['ask']!({ id: 'missing' }, callback)),
+    counted: await answer((callback) => sent(orders['count']!(callback), counted)),
+    failedCount: await answer((callback) => sent(orders['count']!(callback), [{ count: -2 }])),
+    watched: await values(orders['watch']!({ id: 'w', count: 2 })),
+    broken: await values(orders['watch']!({ id: 'breaks', count: 5 })),
+    chat: await values(sent(orders['chat']!(), [{ id: 'a', count: 1 }])),
+    failedChat: await values(sent(orders['chat']!(), [{ id: 'fail' }, { id: 'b' }])),
+    written
+  }
+}
+
+/** The result of `callsBack`. */
+export const CALLED_BACK = {
+  asked: { text: '<a>', count: 2 },
+  missing: [5, 'nothing there'],
+  counted: { text: 'sum', count: 5 },
+  failedCount: [11, 'below zero'],
+  watched: [{ text: 'w', count: 0 }, { text: 'w', count: 1 }, 'end', 'status 0'],
+  broken: [{ text: 'breaks', count: 0 }, { text: 'breaks', count: 1 }, [15, 'broken'], 'end', 'status 15'],
+  chat: [{ text: 'a?', count: 1 }, { text: 'a!', count: 1 }, 'end', 'status 0'],
+  failedChat: [[3, 'bad query'], 'end', 'status 3'],
+  written: 6
+}

@@ -3,7 +3,7 @@
  * `call <port>` prints the answers to all calls as JSON.
  */
 import { createRequire } from 'node:module'
-import { answers, type MetadataClass } from './callers.ts'
+import { answers, callsBack, type MetadataClass } from './callers.ts'
 import { clientOf, serveNest } from './ends.ts'
 
 const [task = '', port = ''] = process.argv.slice(2)
@@ -16,6 +16,6 @@ if (task === 'serve') {
   const requireOfNest = createRequire(import.meta.resolve('@nestjs/microservices'))
   const { Metadata } = requireOfNest('@grpc/grpc-js') as { readonly Metadata: MetadataClass }
   const client = clientOf('Nest', Number(port))
-  console.log(JSON.stringify(await answers(client, Metadata)))
+  console.log(JSON.stringify([await answers(client, Metadata), await callsBack(client)]))
   client.close()
 }
