@@ -16,7 +16,11 @@ export interface TrailerRoom {
   tooLarge(size: number): void
 }
 
-/** @param failure default: the call has succeeded */
+/**
+ * The trailers that tell how a call of gRPC has ended: status, message and details.
+ *
+ * @param failure default: the call has succeeded
+ */
 export function statusTrailers(failure?: Failure, room?: TrailerRoom): HeaderList {
   if (failure === undefined) return [['grpc-status', '0']]
   const { code, message, details } = failure

@@ -94,6 +94,7 @@ export class Listener {
     }
   }
 
+  /** Takes no more connections. Those that stand stay open. */
   close(): void {
     this.#file?.remove()
     this.#file = undefined

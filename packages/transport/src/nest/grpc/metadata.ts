@@ -61,10 +61,12 @@ export class GrpcMetadata {
       this.internalRepr.set(key, [...(this.internalRepr.get(key) ?? []), ...values])
   }
 
+  /** Sets what `getOptions` returns. Options have no effect. */
   setOptions(options: object): void {
     this.#options = options
   }
 
+  /** The options that were given. */
   getOptions(): object {
     return this.#options
   }
