@@ -1,6 +1,7 @@
-/** Tests how a client gives up a call of which it hears nothing. */
+/** Tests how a client sends calls, and how it gives up a call of which it hears nothing or that nobody takes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { VirtualTime } from '@elysia-microservices/test-support'
 import type { ClientContext, OpenCalls, PendingCall } from '@elysia-microservices/transport/kit'
 import type { Engine } from '../carrier.ts'
 import type { PartedCarrier } from '../parts/parts.ts'
@@ -66,6 +67,135 @@ describe('a call of which nothing is heard', () => {
     sender.absent(call)
     sender.heard(call)
     sender.ask(call, T + LOST_AFTER + 1)
+    assert.deepEqual(happened, [])
+  })
+})
+
+/** A sender over a carrier that only notes what happens. */
+function sending() {
+  const happened: string[] = []
+  const waiting = new Set<PendingCall>()
+  const carrier = {
+    everyone: 'everyone',
+    maxPayload: 1_000_000,
+    isSending: () => false,
+    isInbox: () => true,
+    forget: (reply: string) => void happened.push(`drops the parts of ${reply}`),
+    over: (head: string) => void happened.push(`over ${head}`),
+    publish: (to: string) => void happened.push(`publishes to ${to}`)
+  }
+  const calls = {
+    isWaiting: (call: PendingCall) => waiting.has(call),
+    wait(call: PendingCall, until: number) {
+      waiting.add(call)
+      happened.push(`waits ${until - performance.now()}`)
+    },
+    complete: () => void happened.push('completes'),
+    fail: (_: PendingCall, error: Error) => void happened.push(`fails ${error.name}`)
+  }
+  const engine = { name: 'shop', title: 'SHOP', where: 'shop:1', whyNot: () => undefined }
+  const sender = new CallSender(
+    engine as unknown as Engine,
+    carrier as unknown as PartedCarrier,
+    'inbox.',
+    {} as ClientContext,
+    calls as unknown as OpenCalls
+  )
+  const call = (kind: PendingCall['kind'], given: Partial<PendingCall> = {}) =>
+    ({
+      kind,
+      pattern: 'p',
+      name: 'p',
+      sequence: 7,
+      secret: 'abcdefghijkl',
+      mayHaveRun: true,
+      mayHaveRunBefore: false,
+      ...given
+    }) as PendingCall
+  return { sender, call, happened }
+}
+
+describe('a call that is over', () => {
+  it('is over for its engine, too, by the head of its reply address', () => {
+    const { sender, call, happened } = sending()
+    sender.forget(call('request'))
+    sender.forget(call('stream'))
+    assert.deepEqual(happened, ['over inbox.1r7-abcdefghijkl-', 'over inbox.1s7-abcdefghijkl-'])
+  })
+
+  it('sends no further part of its request', () => {
+    const { sender, call, happened } = sending()
+    const large = call('request')
+    sender.converse(large, 'inbox.large')
+    sender.forget(large)
+    assert.equal(happened[0], 'drops the parts of inbox.large')
+    sender.forget(large)
+    assert.equal(happened.filter((one) => one.startsWith('drops')).length, 1)
+  })
+})
+
+describe('a call that nobody takes', () => {
+  it('fails at once, and has run if an earlier attempt may have', () => {
+    const { sender, call, happened } = sending()
+    const fresh = call('request')
+    const again = call('request', { mayHaveRunBefore: true })
+    for (const one of [fresh, again]) sender.nobody(one)
+    assert.deepEqual(happened, ['fails PatternNotFoundError', 'fails PatternNotFoundError'])
+    assert.deepEqual([fresh.mayHaveRun, again.mayHaveRun], [false, true])
+  })
+
+  it('is complete if it is an event', () => {
+    const { sender, call, happened } = sending()
+    sender.nobody(call('event'))
+    assert.deepEqual(happened, ['completes'])
+  })
+
+  it('is sent again for 5 s behind the return of a server, whose services may come later; a channel is not', async () => {
+    using time = new VirtualTime()
+    const { sender, call, happened } = sending()
+    sender.restored()
+    const request = call('request')
+    sender.nobody(request)
+    assert.deepEqual([happened.splice(0), request.mayHaveRun], [['over inbox.1r7-abcdefghijkl-', 'waits 100'], false])
+    sender.nobody(call('event', { mayHaveRun: true }))
+    assert.equal(happened.splice(0).at(-1), 'waits 100')
+    sender.nobody(call('stream', { input: {} as NonNullable<PendingCall['input']> }))
+    assert.deepEqual(happened.splice(0), ['fails PatternNotFoundError'])
+    await time.pass(4_999)
+    sender.nobody(call('request'))
+    assert.equal(happened.splice(0).at(-1), 'waits 100')
+    await time.pass(1)
+    sender.nobody(call('request'))
+    assert.deepEqual(happened, ['fails PatternNotFoundError'])
+  })
+
+  it('whose service was there has lost it', () => {
+    const { sender, call, happened } = sending()
+    const reached = call('request')
+    sender.converse(reached, 'inbox.1').heard('_INBOX.service.1-abc.0', false)
+    sender.nobody(reached)
+    assert.deepEqual([happened, reached.mayHaveRun], [['fails ConnectionError'], true])
+  })
+
+  it('goes on if only the question about it finds nobody: a service that uses Nest may be handling it', () => {
+    const { sender, call, happened } = sending()
+    const slow = call('request')
+    sender.ask(slow, T)
+    sender.ask(slow, T + 1)
+    sender.nobody(slow)
+    assert.deepEqual([happened, slow.mayHaveRun], [['publishes to everyone'], true])
+  })
+})
+
+describe('the question about a call', () => {
+  it('is not asked of an event, of what waits or was not sent, and of a request that is still being sent', () => {
+    const { sender, call, happened } = sending()
+    const waits = call('request')
+    sender.restored()
+    sender.nobody(waits)
+    happened.length = 0
+    for (const one of [call('event'), waits, call('stream', { mayHaveRun: false })])
+      for (const now of [T, T + 1]) sender.ask(one, now)
     assert.deepEqual(happened, [])
   })
 })

@@ -136,7 +136,6 @@ export class Requester {
 
   /** Tells the service that a call is cancelled. */
   cancel(call: PendingCall): void {
-    if (call.isOver) return
     const conversation = this.#sender.conversations.get(call)
     if (conversation?.isReached === true) conversation.cancel()
     // Other services are told when their first message comes, so a closing client waits for it.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { VirtualTime } from '@elysia-microservices/test-support'
 import { Recovery } from './recovery.ts'
 
 describe('the recovery of a consumer', () => {
@@ -71,5 +72,24 @@ describe('the recovery of a consumer', () => {
     await turn()
     recovery.end()
     assert.equal(recovery.unavailable, undefined)
+  })
+
+  it('is tried after pauses that grow up to 5 s', async (t) => {
+    using time = new VirtualTime()
+    t.mock.method(Math, 'random', () => 0.5)
+    const { recovery, attempts } = new Setting()
+    const began = time.now
+    const at: number[] = []
+    recovery.begin('it is gone')
+    for (let number = 0; number < 8; number++) {
+      await time.until('it is tried', () => attempts.length > number)
+      at.push(time.now - began)
+      attempts[number]?.reject(new Error('no'))
+    }
+    const pauses = at.slice(1).map((one, number) => one - (at[number] ?? 0))
+    assert.deepEqual(pauses, [125, 250, 500, 1_000, 2_000, 2_500, 2_500])
+    await time.pass(0)
+    recovery.end()
+    assert.equal(time.timers, 0)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { it } from 'node:test'
-import { pause } from '@elysia-microservices/test-support'
+import { pause, VirtualTime } from '@elysia-microservices/test-support'
 import { IncomingMessage } from '@elysia-microservices/transport/kit'
 import type { Carried } from '../carrier.ts'
 import { Told } from '../words.ts'
@@ -86,4 +86,89 @@ it('a stream stays within its window, however many characters its caller claims 
   for (const end of ends.splice(0)) end()
   answer.told(Told.granted, { words: `${Told.granted}9,1000000` } as Carried)
   assert.equal(answer.next(LARGE), false, 'More was taken than was sent')
+})
+
+it('a stream within its lifetime has what is left of that, not of the wait for its first value, and ends without a timer', async () => {
+  using time = new VirtualTime()
+  const { answered, connection } = newConnection()
+  const removed: unknown[] = []
+  connection.control.remove = (call) => void removed.push(call)
+  let ends = 0
+  const token = { kind: 'stream', timeout: 1_000, demand: 9, window: 1_000, lifetime: 60_000 } as const
+  const answer = new OwnAnswer(connection, 'inbox.1', '"1"', token, () => ends++)
+  const message = new IncomingMessage({
+    transport: 'test',
+    kind: 'request',
+    pattern: 'p',
+    route: 'p',
+    data: undefined,
+    timeout: 1_000,
+    lifetime: 60_000,
+    arrivedAt: time.now
+  })
+  answer.begin(message)
+  assert.equal(message.remaining, 1_000)
+  await time.pass(500)
+  answer.next('a')
+  assert.equal(message.remaining, 59_500)
+  await time.pass(20_000)
+  assert.deepEqual([message.signal.aborted, ends], [false, 0])
+  answer.complete()
+  assert.deepEqual([time.timers, ends, removed], [0, 1, [answer]])
+  assert.equal(answered.length, 2)
+})
+
+/** An answer to a stream whose caller has no room at first, and its words that wait for that. */
+function waitingAnswer() {
+  const { answered, connection } = newConnection()
+  const waiting: { leaves(words: string): string | undefined }[] = []
+  const caller = { streams: 0, hasRoomFor: () => false, room: { use() {} }, forget() {} }
+  const turn: (() => void)[] = []
+  Object.assign(connection, {
+    callers: {
+      of: () => caller,
+      sendOf: (_: unknown, answer: (typeof waiting)[number]) => waiting.push(answer) > 0
+    },
+    carrier: {
+      publish: (_: string, words: string) => answered.push(words),
+      atTurnEnd: (task: () => void) => turn.push(task)
+    }
+  })
+  const ended: boolean[] = []
+  const token = { kind: 'stream', timeout: undefined, demand: 9, window: 40 } as const
+  const answer = new OwnAnswer(connection, 'inbox.1', '"1"', token, (hasFailed) => ended.push(hasFailed))
+  const turnEnds = () => {
+    for (const end of turn.splice(0)) end()
+  }
+  return { answer, caller, waiting, ended, turnEnds, answered }
+}
+
+it('an answer whose words wait for room has ended when they have left, and not before', () => {
+  const { answer, caller, waiting, ended, turnEnds, answered } = waitingAnswer()
+  answer.next('x')
+  turnEnds()
+  answer.complete()
+  assert.deepEqual([ended, caller.streams, answered, waiting.length], [[], 1, [], 2])
+  for (const one of waiting.splice(0)) one.leaves('words')
+  assert.deepEqual([ended, caller.streams], [[false], 0])
+})
+
+it('words that have waited for room count in the window of their stream', () => {
+  const { answer, caller, waiting, turnEnds } = waitingAnswer()
+  answer.next('x'.repeat(50))
+  turnEnds()
+  caller.hasRoomFor = () => true
+  for (const one of waiting.splice(0)) one.leaves('x'.repeat(50))
+  assert.equal(answer.next('x'), false, 'more is in transit than the caller takes')
+})
+
+it('an answer that is given up while its words wait for room ends, and they are not sent', () => {
+  const { answer, caller, ended, turnEnds } = waitingAnswer()
+  const forgotten: unknown[] = []
+  Object.assign(caller, { forget: (one: unknown) => forgotten.push(one) })
+  answer.next('x')
+  turnEnds()
+  answer.complete()
+  answer.callerGone()
+  assert.deepEqual([forgotten, ended, caller.streams], [[answer], [false], 0])
 })
