@@ -3,7 +3,6 @@
  * on how busy the machine is. It holds for the whole process: only one test may have it at a time.
  */
 
-const realTurn = globalThis.setImmediate
 const realClear = globalThis.clearTimeout
 
 /** A timer of a test. It can do what those of Node can. */
@@ -31,10 +30,12 @@ class VirtualTimer {
 export class VirtualTime {
   #now = Math.ceil(performance.now())
   readonly #timers = new Set<VirtualTimer>()
-  #immediates: { readonly task: () => void }[] = []
+  readonly #turns: number
   readonly #restores: (() => void)[] = []
 
-  constructor() {
+  /** @param turns turns of the event loop within which all happens that can happen without time */
+  constructor(turns = 3) {
+    this.#turns = turns
     const wall = Date.now() - this.#now
     const timer =
       (repeats: boolean) =>
@@ -53,15 +54,7 @@ export class VirtualTime {
       setTimeout: timer(false),
       setInterval: timer(true),
       clearTimeout: clear,
-      clearInterval: clear,
-      setImmediate: (task: (...args: unknown[]) => void, ...args: unknown[]) => {
-        const one = { task: () => task(...args) }
-        this.#immediates.push(one)
-        return one
-      },
-      clearImmediate: (one: unknown) => {
-        this.#immediates = this.#immediates.filter((other) => other !== one)
-      }
+      clearInterval: clear
     })
     this.#replace(performance, { now: () => this.#now })
     this.#replace(Date, { now: () => wall + this.#now })
@@ -77,7 +70,7 @@ export class VirtualTime {
     return this.#timers.size
   }
 
-  /** Lets time pass. All that is due happens in its order, each time until nothing is left to do at that moment. */
+  /** Lets time pass. All that is due happens in its order, and with time between only what has to wait. */
   async pass(milliseconds: number): Promise<void> {
     const end = this.#now + milliseconds
     while (await this.#step(end));
@@ -120,13 +113,7 @@ export class VirtualTime {
 
   /** Does the next thing that is due. @returns false: nothing is due before the end */
   async #step(end: number): Promise<boolean> {
-    // All promises and ticks that can go on do so in one turn of the runtime.
-    await new Promise<void>((resolve) => realTurn(resolve))
-    const immediate = this.#immediates.shift()
-    if (immediate !== undefined) {
-      immediate.task()
-      return true
-    }
+    for (let turn = 0; turn < this.#turns; turn++) await new Promise((resolve) => setImmediate(resolve))
     let next: VirtualTimer | undefined
     for (const one of this.#timers) if (next === undefined || one.due < next.due) next = one
     if (next === undefined || next.due > end) return false
