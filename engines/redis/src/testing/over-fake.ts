@@ -2,6 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { CarrierListener, Consumer } from '@elysia-microservices/engine'
 import {
+  type Clock,
   type DurableOptions,
   type DurableRoute,
   durableSettings,
@@ -26,7 +27,7 @@ export interface ServeOptions extends DurableOptions {
 
 export class OverFake {
   readonly clock = new ManualClock(1_700_000_000_000)
-  readonly server = new FakeRedisServer({ clock: this.clock })
+  readonly server: FakeRedisServer
   /** All that was logged, and that a connection has told. */
   readonly lines: string[] = []
   readonly logger = {
@@ -34,6 +35,11 @@ export class OverFake {
     warn: (line: string) => void this.lines.push(line)
   }
   readonly #ends: (() => Promise<unknown>)[] = []
+
+  /** @param clock the clock of the server. Default: `clock`, which a test advances */
+  constructor(clock?: Clock) {
+    this.server = new FakeRedisServer({ clock: clock ?? this.clock })
+  }
 
   /** Options with which events are kept for ever: the time of the server is not the time of this process. */
   optionsOf(storage: RedisDurableOptions = {}): CheckedOptions {

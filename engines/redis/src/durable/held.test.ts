@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { RedisConnection } from '../connection/redis-connection.ts'
+import { RedisEvent } from './event.ts'
+import { Acknowledgements, HeldEvents } from './held.ts'
+
+const SOURCE = { stream: 's', pattern: 'p', isAgain: false }
+const eventAt = (place: string, packet = '{}') => new RedisEvent(SOURCE, place, ['packet', packet], 1, 0)
+
+describe('the events that a process has', () => {
+  it('count by their characters, until they are given back or done', () => {
+    const held = new HeldEvents()
+    const [one, other] = [eventAt('1-0', '12345'), eventAt('2-0', '123')]
+    for (const event of [one, other]) held.take(event)
+    assert.deepEqual([held.size, held.all.size], [8, 2])
+    held.drop(one)
+    held.drop(one)
+    held.done(other)
+    assert.deepEqual([held.size, held.all.size], [0, 0])
+    assert.deepEqual([held.isDone('1-0'), held.isDone('2-0')], [false, true])
+  })
+
+  it('are remembered when they are done, some thousands of them, until their stream is another one', () => {
+    const held = new HeldEvents()
+    for (let n = 0; n < 4_096; n++) held.done(eventAt(`${n}-0`))
+    assert.ok(held.isDone('0-0'))
+    for (let n = 4_096; n < 3 * 4_096; n++) held.done(eventAt(`${n}-0`))
+    assert.deepEqual([held.isDone('0-0'), held.isDone('12287-0')], [false, true])
+    held.forgetDone()
+    assert.equal(held.isDone('12287-0'), false)
+  })
+})
+
+describe('acknowledgements', () => {
+  function setting(isRemoved = false) {
+    const sent: unknown[] = []
+    const state: { error: Error | undefined; isConnected: boolean } = { error: undefined, isConnected: true }
+    const connection = {
+      get isConnected() {
+        return state.isConnected
+      },
+      store: {
+        acknowledge: async (_: unknown, places: readonly string[], isGone: boolean) => {
+          sent.push(`${places} ${isGone}`)
+          if (state.error !== undefined) throw state.error
+        }
+      }
+    } as unknown as RedisConnection
+    const reader = { stream: 's', group: 'g', process: 'me', ackWait: 1, isAgain: isRemoved, turn: undefined }
+    const all = new Acknowledgements(reader, isRemoved)
+    return { all, sent, state, send: () => all.send(connection) }
+  }
+  const refused = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' })
+
+  it('of one turn are sent together, and once', async () => {
+    const { all, sent, send } = setting(true)
+    assert.deepEqual(
+      ['1-0', '2-0', '1-0'].map((place) => all.add(place)),
+      [true, false, false]
+    )
+    assert.deepEqual([await send(), await send(), sent], [2, 0, ['1-0,2-0 true']])
+    assert.equal(all.add('3-0'), true)
+  })
+
+  it('are kept while there is no server, and when it was lost before it has answered', async () => {
+    const { all, sent, state, send } = setting()
+    all.add('1-0')
+    state.isConnected = false
+    assert.deepEqual([await send(), sent], [0, []])
+    state.isConnected = true
+    state.error = new Error('Connection is closed.')
+    assert.equal(await send(), 0)
+    all.add('2-0')
+    state.error = undefined
+    assert.deepEqual([await send(), sent.at(-1)], [2, '2-0,1-0 false'])
+  })
+
+  it('that are refused are sent again if the refusal may pass, and not if the group is gone', async () => {
+    const { all, state, send } = setting()
+    all.add('1-0')
+    state.error = refused('NOREPLICAS Not enough good replicas')
+    await assert.rejects(send(), /NOREPLICAS/)
+    state.error = refused('NOGROUP No such consumer group')
+    await assert.rejects(send(), /NOGROUP/)
+    state.error = undefined
+    assert.equal(await send(), 0)
+  })
+})
