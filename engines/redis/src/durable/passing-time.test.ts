@@ -41,7 +41,7 @@ describe('a durable handler over Redis, as time passes', () => {
       seen = []
       const options = { ordered, group: `g${ordered}` }
       const [one, other] = [await over.serve('p', handler, options), await over.serve('p', note, options)]
-      if (!ordered) await over.publish('p', [1], 'k')
+      await over.publish('p', [String(ordered)], 'k')
       await time.pass(10 * MINUTE)
       assert.equal(seen.length, 1, `${ordered ? 'an ordered' : 'an'} event ran twice`)
       go()
