@@ -111,6 +111,17 @@ describe('a durable handler over PostgreSQL', () => {
     assert.equal(slow.wanted, 2)
   })
 
+  it('whose events take two moments has as many on their way as begin in one', async () => {
+    const handler = await new Handler({ concurrency: 4 }).get({ id: 'a' })
+    for (let n = 0; n < 60; n++) {
+      await handler.over.clock.advance(40)
+      await handler.end('a')
+      await handler.get({ id: 'a', position: String(n) })
+    }
+    // Two begin within a moment; one of the six is here, and no more than begin at once come with one turn.
+    assert.equal(handler.wanted, 4)
+  })
+
   it('that is ordered also asks for events that wait for others of their key', async () => {
     const handler = await new Handler({ ordered: true, concurrency: 3 }).get(
       { id: 'a', key: 'k' },

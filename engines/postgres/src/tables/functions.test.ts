@@ -58,6 +58,76 @@ describe('an id', () => {
   })
 })
 
+describe('an event whose transaction ends after those of later ones', () => {
+  const begin = (count: number) => Promise.all(Array.from({ length: count }, () => database.begin()))
+  const holes = () => database.query('select * from elysia_microservices.hole')
+
+  it('is not passed over, whichever ends first, and nothing waits for it', async () => {
+    const group = await new EmbeddedGroup(database).join()
+    const ids = ['first', 'second', 'undone', 'third']
+    const open = await begin(ids.length)
+    for (const [at, one] of open.entries()) await one.publish(group.pattern, ids[at] as string)
+    const [first, second, undone, third] = open
+    await group.publish(['quick'])
+    assert.deepEqual((await group.turn()).came, ['quick 1'])
+    assert.deepEqual((await group.turn()).came, [])
+    await second?.commit()
+    assert.deepEqual((await group.turn()).came, ['second 1'])
+    await undone?.rollback()
+    assert.deepEqual((await group.turn()).came, [])
+    await third?.commit()
+    assert.deepEqual((await group.turn()).came, ['third 1'])
+    await first?.commit()
+    assert.deepEqual((await group.turn()).came, ['first 1'])
+    assert.deepEqual((await group.turn()).came, [])
+    assert.deepEqual([await holes(), await database.tables.lag(group.name)], [[], 4])
+  })
+
+  it('is found when it ends at last, however long that takes', async () => {
+    const group = await new EmbeddedGroup(database).join()
+    const [one, other] = await begin(2)
+    await one?.publish(group.pattern, 'one')
+    await other?.publish(group.pattern, 'other')
+    await group.publish(['quick'])
+    assert.deepEqual((await group.turn()).came, ['quick 1'])
+    await database.query("update elysia_microservices.hole set noted = noted - interval '1 minute'")
+    for (let turns = 0; turns < 2; turns++) assert.deepEqual((await group.turn()).came, [])
+    await group.publish(['later'])
+    assert.deepEqual((await group.turn()).came, ['later 1'])
+    await other?.commit()
+    assert.deepEqual((await group.turn()).came, ['other 1'])
+    await one?.commit()
+    assert.deepEqual((await group.turn()).came, ['one 1'])
+    assert.deepEqual(await holes(), [])
+  })
+
+  it('comes before later ones of its key that an ordered group has not got', async () => {
+    const group = await new EmbeddedGroup(database).join(true)
+    const [open] = await begin(1)
+    await open?.publish(group.pattern, 'early', 'k')
+    await group.publish(['quick'])
+    await group.publish(['next'], 'k')
+    assert.deepEqual((await group.turn([], undefined, group.process, 1)).came, ['quick 1'])
+    await open?.commit()
+    assert.deepEqual((await group.turn()).came, ['early 1', 'next 1'])
+  })
+
+  it('is for a group that has begun meanwhile, if it begins with all, or with new ones', async () => {
+    const group = new EmbeddedGroup(database)
+    const { name, pattern } = group
+    const [open] = await begin(1)
+    await open?.publish(pattern, 'open')
+    await group.publish(['before'])
+    const fresh = await database.tables.join(`${name} new`, pattern, null, false, { kind: 'new' })
+    await group.join()
+    await open?.commit()
+    const wanted = [fresh.id, group.id].map((id) => ({ id, most: 9, back: 9 }))
+    const { taken } = await database.tables.turn(group.process, 60_000, [], [], wanted, false)
+    const came = (id: number) => taken.flatMap((row) => (row.group === id ? [row.id] : [])).sort()
+    assert.deepEqual([fresh.skipped, came(fresh.id), came(group.id)], [1, ['open'], ['before', 'open']])
+  })
+})
+
 describe('what becomes of events', () => {
   it('is written once: a second time it is the fate of a batch that is gone', async () => {
     const group = await taken(['a', 'b', 'c'])

@@ -1,6 +1,7 @@
 /**
  * PostgreSQL inside the process, compiled to WebAssembly: the statements of this package run on it without a server. It
- * has one session, so nothing waits for anything here; `tables.slow.test.ts` has what several sessions do.
+ * has one session, so nothing waits for anything here; `tables.slow.test.ts` has what several sessions do. Transactions of
+ * others that have not ended are simulated: snapshots show them as running.
  */
 
 import { PGlite } from '@electric-sql/pglite'
@@ -15,6 +16,8 @@ type Row = Record<string, unknown>
 export class Embedded {
   readonly tables: Tables
   readonly #engine: PGlite
+
+  #simulates = false
 
   private constructor(engine: PGlite, tables: Tables) {
     this.#engine = engine
@@ -50,8 +53,61 @@ export class Embedded {
     return acknowledgeEvent({ query }, 'elysia_microservices', row)
   }
 
+  /** Another process begins a transaction. */
+  async begin(): Promise<OpenTransaction> {
+    if (!this.#simulates) await this.#engine.exec(SIMULATED)
+    this.#simulates = true
+    const [row] = await this.query(
+      'insert into simulated.running select pg_current_xact_id() returning id::text'
+    )
+    return new OpenTransaction(this, String(row?.['id']))
+  }
+
   close(): Promise<void> {
     return this.#engine.close()
+  }
+}
+
+/** The functions of this package look for functions of PostgreSQL in this schema first. */
+const SIMULATED = `
+create schema simulated;
+create table simulated.running (id xid8 primary key);
+create function simulated.pg_current_snapshot() returns pg_snapshot language sql as $$
+  select format('%s:%s:%s', least(pg_snapshot_xmin(s), (select id from simulated.running order by id limit 1)),
+    pg_snapshot_xmax(s), (select string_agg(id::text, ',' order by id) from simulated.running))::pg_snapshot
+  from pg_catalog.pg_current_snapshot() as s
+$$;
+set search_path = simulated, pg_catalog, public;
+`
+
+/** A transaction of another process, which has not ended. */
+export class OpenTransaction {
+  readonly #database: Embedded
+  readonly #id: string
+  readonly #events: unknown[][] = []
+
+  constructor(database: Embedded, id: string) {
+    this.#database = database
+    this.#id = id
+  }
+
+  /** Publishes an event: it has its position, and nobody sees it. */
+  async publish(pattern: string, id: string, key: string | null = null): Promise<void> {
+    const [row] = await this.#database.query("select nextval('elysia_microservices.event_position') as position")
+    this.#events.push([row?.['position'], pattern, id, key, '{"data":1}'])
+  }
+
+  async commit(): Promise<void> {
+    for (const event of this.#events)
+      await this.#database.query(
+        'insert into elysia_microservices.event (position, pattern, id, key, body) values ($1, $2, $3, $4, $5)',
+        ...event
+      )
+    await this.rollback()
+  }
+
+  async rollback(): Promise<void> {
+    await this.#database.query('delete from simulated.running where id = $1::text::xid8', this.#id)
   }
 }
 
