@@ -225,14 +225,43 @@ describe('a durable handler over NATS', () => {
     assert.deepEqual(seen.slice(3), ['a1 2', 'a2 1'])
   })
 
-  it('requests no more events than it has room for', async () => {
+  it('requests no more events than it has room for, and counts all that are not done', async () => {
     const { handler, go } = busy(note)
-    await over.serve('p', handler, { concurrency: 2 })
+    const consumer = await over.serve('p', handler, { concurrency: 2 })
     await over.publish('p', [1, 2, 3, 4, 5])
     await over.settle()
     assert.deepEqual([seen, over.pendingOf('p')], [['1 1', '2 1'], 2])
+    assert.equal(consumer.figures.lag, 5)
     go()
     await over.until(() => seen.length === 5)
+  })
+
+  it('requests nothing more while the events that it has take 32 MiB', async () => {
+    const { handler, go } = busy(note)
+    const consumer = await over.serve('p', handler, { concurrency: 9 })
+    const data = new TextEncoder().encode(`{"data":"${'x'.repeat(8 * 1024 * 1024)}"}`)
+    for (let sequence = 1; sequence <= 4; sequence++) {
+      assert.ok(consumer.room > 0, `${sequence - 1} events`)
+      const reply = `$JS.ACK.p.g_p.1.${sequence}.${sequence}.${Date.now()}000000.0`
+      consumer.receive({ subject: 'p', reply, data, headers: undefined }, data)
+    }
+    assert.equal(consumer.room, 0)
+    go()
+  })
+
+  it('that is ordered begins nothing while its server is lost: another process may be served', async () => {
+    const { handler, go } = busy(note)
+    await over.serve('p', handler, { ordered: true })
+    await over.publish('p', [1, 2], 'k')
+    await over.until(() => seen.length === 1)
+    await over.until(() => over.pendingOf('p') === 2)
+    over.server.stop()
+    go()
+    await over.settle()
+    assert.deepEqual(seen, ['1 1'])
+    over.server.start()
+    await over.until(() => seen.length > 1)
+    assert.match(seen[1] ?? '', /^2 /)
   })
 
   it('takes nothing while its group is paused, and goes on when it is resumed', async () => {

@@ -217,6 +217,21 @@ describe('a durable handler over Redis', () => {
     assert.deepEqual(seen, ['a1 1', 'b1 1', 'b2 1', 'a2 1'])
   })
 
+  it('that is ordered begins nothing while its server is lost: another process may have the turn', async () => {
+    const { handler, go } = busy()
+    await over.serve('p', handler, { ordered: true })
+    await over.publish('p', [1, 2], 'k')
+    await over.settle()
+    over.server.stop()
+    await over.settle()
+    go()
+    await over.settle()
+    assert.deepEqual(seen, ['1 1'])
+    over.server.start()
+    await over.settle()
+    assert.deepEqual([seen, pendingOf('p')], [['1 1', '2 1'], 0])
+  })
+
   it('goes on with an ordered event that runs when the server is back, and runs it once', async () => {
     const { handler, go } = busy()
     await over.serve('p', handler, { ordered: true })
