@@ -2,6 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { CarrierListener } from '@elysia-microservices/engine'
 import {
+  type Clock,
   type DurableOptions,
   type DurableRoute,
   durableSettings,
@@ -30,7 +31,8 @@ export interface ServeOptions extends DurableOptions {
 
 export class OverFake {
   readonly clock = new ManualClock(Date.now())
-  readonly server = new FakeNatsServer({ clock: this.clock })
+  readonly server: FakeNatsServer
+  readonly #common: Clock
   /** All that was logged, and that a connection has told. */
   readonly lines: string[] = []
   readonly logger = {
@@ -39,6 +41,12 @@ export class OverFake {
   }
   readonly #ends: (() => Promise<unknown>)[] = []
   #client: NatsClientStore | undefined
+
+  /** @param clock the clock of the server and of handlers. Default: `clock`, which a test advances */
+  constructor(clock?: Clock) {
+    this.#common = clock ?? this.clock
+    this.server = new FakeNatsServer({ clock: this.#common })
+  }
 
   async connect(told: Partial<CarrierListener> = {}, service?: string): Promise<NatsConnection> {
     const context = { name: service, version: undefined, logger: this.logger }
@@ -92,7 +100,7 @@ export class OverFake {
     const { logger } = this
     const group = durable.group ?? 'g'
     const context = { name: group, version: undefined, logger }
-    const store = new NatsServerStore(natsOptions({ durable: storage }), context, this.clock, rounds)
+    const store = new NatsServerStore(natsOptions({ durable: storage }), context, this.#common, rounds)
     const route = { kind: 'event', route: pattern, durable: durableSettings(durable) } satisfies DurableRoute
     const dispatcher = { routes: () => [route], request: () => undefined, event }
     const via = viaOf(pattern, group)
