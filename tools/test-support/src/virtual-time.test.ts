@@ -21,15 +21,7 @@ describe('the time of a test', () => {
     clearTimeout(setTimeout(note, 1, 'never'))
     await time.pass(20)
     clearInterval(beat)
-    assert.deepEqual(happened, [
-      'early 5',
-      'at once 5',
-      'soon 6',
-      'then 7',
-      'beat 8',
-      'beat 16',
-      'late 20'
-    ])
+    assert.deepEqual(happened, ['early 5', 'at once 5', 'soon 6', 'then 7', 'beat 8', 'beat 16', 'late 20'])
     assert.deepEqual([time.timers, performance.now() - began], [0, 20])
   })
 
@@ -44,7 +36,10 @@ describe('the time of a test', () => {
       await time.until('it is so', () => isSo)
       assert.equal(Date.now() - began, 60_000)
       assert.equal(await time.settled(new Promise((resolve) => setTimeout(resolve, 5_000, 'value'))), 'value')
-      await assert.rejects(time.until('it is otherwise', () => !isSo), /it is otherwise: it has not become so/)
+      await assert.rejects(
+        time.until('it is otherwise', () => !isSo),
+        /it is otherwise: it has not become so/
+      )
     }
     assert.deepEqual([globalThis.setTimeout, performance.now], [real, now])
   })

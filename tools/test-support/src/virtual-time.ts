@@ -81,7 +81,8 @@ export class VirtualTime {
   async until(what: string, isSo: () => boolean, milliseconds = 3_600_000): Promise<void> {
     const end = this.#now + milliseconds
     while (!isSo())
-      if (!(await this.#step(end)) && !isSo()) throw new Error(`${what}: it has not become so within ${milliseconds} ms`)
+      if (!(await this.#step(end)) && !isSo())
+        throw new Error(`${what}: it has not become so within ${milliseconds} ms`)
   }
 
   /** Lets time pass until a promise has settled. @returns its value */

@@ -156,7 +156,10 @@ describe('a call that nobody takes', () => {
     sender.restored()
     const request = call('request')
     sender.nobody(request)
-    assert.deepEqual([happened.splice(0), request.mayHaveRun], [['over inbox.1r7-abcdefghijkl-', 'waits 100'], false])
+    assert.deepEqual(
+      [happened.splice(0), request.mayHaveRun],
+      [['over inbox.1r7-abcdefghijkl-', 'waits 100'], false]
+    )
     sender.nobody(call('event', { mayHaveRun: true }))
     assert.equal(happened.splice(0).at(-1), 'waits 100')
     sender.nobody(call('stream', { input: {} as NonNullable<PendingCall['input']> }))

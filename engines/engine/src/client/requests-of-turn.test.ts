@@ -78,13 +78,12 @@ describe('requests of one turn', () => {
     slower.send(40)
     slower.turnEnds()
     assert.equal(slower.messages.alone, 15)
-    assert.ok(slower.messages.together > 0 && quick.messages.together > slower.messages.together)
+    assert.ok(slower.messages.together > 0 && quick.messages.together > 0)
   })
 
   it('count only while they are in flight', () => {
     const setting = new Setting().know()
-    for (let round = 0; round < 10; round++)
-      for (const call of setting.send(7)) setting.requests.over(call)
+    for (let round = 0; round < 10; round++) for (const call of setting.send(7)) setting.requests.over(call)
     setting.turnEnds()
     assert.deepEqual(setting.messages, { alone: 70, together: 0 })
   })
@@ -109,7 +108,7 @@ describe('requests of one turn', () => {
     setting.send(100)
     setting.turnEnds()
     setting.sent.length = 0
-    setting.send(10, 4_000)
+    setting.send(12, 4_000)
     assert.equal(setting.messages.together, 2)
     setting.turnEnds()
     assert.equal(setting.messages.together, 3)
@@ -122,7 +121,12 @@ describe('requests of one turn', () => {
     const { reply } = setting.sent.find(({ address }) => address === 'together p') ?? { reply: '' }
     const token = reply.slice('inbox.'.length)
     assert.match(token, new RegExp(`^${REQUESTS}1-[a-z2-7]{12}-$`))
-    for (const wrong of [`${REQUESTS}1-${newSecret()}-`, `${REQUESTS}2${token.slice(3)}`, `${REQUESTS}x`, REQUESTS])
+    for (const wrong of [
+      `${REQUESTS}1-${newSecret()}-`,
+      `${REQUESTS}2${token.slice(3)}`,
+      `${REQUESTS}x`,
+      REQUESTS
+    ])
       assert.equal(setting.requests.nobody(wrong), 0, wrong)
     assert.equal(setting.requests.nobody(token), 1)
     const batched = calls.filter(({ batch }) => batch === 1)
@@ -142,8 +146,7 @@ describe('requests of one turn', () => {
 
   it('fail each if their batch cannot be published', () => {
     const setting = new Setting().know()
-    setting.send(9)
-    const calls = setting.send(2)
+    const calls = setting.send(9).slice(7)
     setting.failure = new Error('too much waits')
     setting.turnEnds()
     assert.ok(calls.every((call) => setting.failed.includes(call)))

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { VirtualTime } from '@elysia-microservices/test-support'
-import { ConnectionError, type Dispatcher, durableSettings, OptionError } from '@elysia-microservices/transport/kit'
+import {
+  ConnectionError,
+  type Dispatcher,
+  durableSettings,
+  OptionError
+} from '@elysia-microservices/transport/kit'
 import { DurableServer } from './durable-server.ts'
 import type { StoreConnection } from './store-engine.ts'
 

@@ -109,7 +109,11 @@ describe('a request in parts', () => {
 
   it('is one message as long as it fits, with its largest characters counted', () => {
     const { parted, sent } = sending()
-    for (const words of ['x'.repeat(ROOM - MARGIN), 'é'.repeat((ROOM - MARGIN) / 2), new Uint8Array(ROOM - MARGIN)])
+    for (const words of [
+      'x'.repeat(ROOM - MARGIN),
+      'é'.repeat((ROOM - MARGIN) / 2),
+      new Uint8Array(ROOM - MARGIN)
+    ])
       parted.publish('orders', words, REPLY)
     assert.deepEqual(
       sent().map((one) => one.startsWith('orders ')),

@@ -40,11 +40,15 @@ class Setting {
   })
 
   foreign(): ForeignAnswer {
-    return new ForeignAnswer(this.connection, 'reply', this.message, (hasFailed) => this.ended.push(hasFailed))
+    return new ForeignAnswer(this.connection, 'reply', this.message, (hasFailed) =>
+      this.ended.push(hasFailed)
+    )
   }
 
   nest(): NestAnswer {
-    return new NestAnswer(this.connection, 'reply', '"1"', this.message, (hasFailed) => this.ended.push(hasFailed))
+    return new NestAnswer(this.connection, 'reply', '"1"', this.message, (hasFailed) =>
+      this.ended.push(hasFailed)
+    )
   }
 }
 
@@ -130,7 +134,10 @@ describe('an answer to a NestJS client', () => {
     )
     answer.callerGone()
     await time.pass(1_000)
-    assert.deepEqual([isLeft, setting.said.length, setting.ended, setting.removed], [true, 5, [false], [answer]])
+    assert.deepEqual(
+      [isLeft, setting.said.length, setting.ended, setting.removed],
+      [true, 5, [false], [answer]]
+    )
   })
 
   it('asks nothing if it is one value', async () => {
@@ -171,7 +178,10 @@ describe('an answer to a NestJS client', () => {
     answer.running.value('x'.repeat(100_000))
     assert.match(setting.said[0] ?? '', /"id":"1"/)
     assert.match(setting.said[0] ?? '', /Internal server error/)
-    assert.match(setting.log[0] ?? '', /An answer of 100\d\d\d characters is larger than a message of SHOP may be/)
+    assert.match(
+      setting.log[0] ?? '',
+      /An answer of 100\d\d\d characters is larger than a message of SHOP may be/
+    )
   })
 
   it('is an error when the service stops before its handler has answered, which is aborted', () => {

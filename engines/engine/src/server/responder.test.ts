@@ -44,7 +44,11 @@ async function serving(routes: readonly Route[]) {
   const answers: string[] = []
   caller.listen(inbox, ({ words }) => void answers.push(String(words)))
   const ask = async (pattern: string, kind: 'request' | 'event' = 'request') => {
-    caller.publish(pattern, JSON.stringify({ pattern, data: 1 }), inbox + replyToken(kind, 1, newSecret(), undefined))
+    caller.publish(
+      pattern,
+      JSON.stringify({ pattern, data: 1 }),
+      inbox + replyToken(kind, 1, newSecret(), undefined)
+    )
     for (let turns = 0; turns < 5; turns++) await turn()
   }
   return { handled, answers, ask }

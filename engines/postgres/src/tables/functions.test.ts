@@ -59,7 +59,11 @@ describe('an id', () => {
 })
 
 describe('an event whose transaction ends after those of later ones', () => {
-  const begin = (count: number) => Promise.all(Array.from({ length: count }, () => database.begin()))
+  const begin = async (count: number) => {
+    const all: Awaited<ReturnType<Embedded['begin']>>[] = []
+    while (all.length < count) all.push(await database.begin())
+    return all
+  }
   const holes = () => database.query('select * from elysia_microservices.hole')
 
   it('is not passed over, whichever ends first, and nothing waits for it', async () => {

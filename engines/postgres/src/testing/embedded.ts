@@ -93,7 +93,9 @@ export class OpenTransaction {
 
   /** Publishes an event: it has its position, and nobody sees it. */
   async publish(pattern: string, id: string, key: string | null = null): Promise<void> {
-    const [row] = await this.#database.query("select nextval('elysia_microservices.event_position') as position")
+    const [row] = await this.#database.query(
+      "select nextval('elysia_microservices.event_position') as position"
+    )
     this.#events.push([row?.['position'], pattern, id, key, '{"data":1}'])
   }
 

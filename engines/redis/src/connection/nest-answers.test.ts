@@ -45,7 +45,11 @@ it('channels of answers are searched each second while there are some, and nothi
     await time.pass(1_999)
     assert.deepEqual([happened.splice(0), time.timers], [['+p.reply', '+q.reply'], 1])
     await time.pass(1)
-    assert.deepEqual([happened.splice(0), time.timers], [['-p.reply,q.reply'], 0], 'the process wakes for nothing')
+    assert.deepEqual(
+      [happened.splice(0), time.timers],
+      [['-p.reply,q.reply'], 0],
+      'the process wakes for nothing'
+    )
   }
   await answers.hear('p.reply', 'in-3-a')
   answers.close()

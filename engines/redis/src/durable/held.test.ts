@@ -72,7 +72,7 @@ describe('acknowledgements', () => {
     assert.equal(await send(), 0)
     all.add('2-0')
     state.error = undefined
-    assert.deepEqual([await send(), sent.at(-1)], [2, '2-0,1-0 false'])
+    assert.deepEqual([await send(), sent.at(-1)], [2, '1-0,2-0 false'])
   })
 
   it('that are refused are sent again if the refusal may pass, and not if the group is gone', async () => {
