@@ -20,7 +20,7 @@ beforeEach(() => {
 afterEach(() => time[Symbol.dispose]())
 
 class Setting {
-  /** What was published: addresses with the first character of the words. */
+  /** The addresses to which something was published, each with the begin of its words. */
   readonly said: string[] = []
   readonly asked: string[] = []
   readonly log: string[] = []
@@ -99,7 +99,7 @@ describe('a caller', () => {
     const caller = setting.full()
     setting.hear(setting.asked[0] ?? '')
     await time.pass(0)
-    // What was sent behind the first question is asked about by a second one.
+    // A second question asks about the words that were sent behind the first one.
     assert.equal(setting.asked.length, 2)
     caller.room.use(QUARTER.length)
     assert.equal(caller.hasRoomFor({ resume() {} }), false)
@@ -192,7 +192,7 @@ describe('large answers', () => {
     assert.match(setting.said.join(), /^_INBOX\.one\.2 \{/)
     assert.match(setting.log.join(), /An answer of 1 characters is not sent/)
     assert.equal(setting.callers.answers.current, large.length)
-    // Those of others have room.
+    // Answers to other callers have room.
     const other = setting.callers.of('_INBOX.two.1')
     for (let n = 0; n < 4; n++) other.room.use(QUARTER.length)
     assert.ok(setting.callers.sendOf(other, setting.answer('_INBOX.two.1'), large))
