@@ -33,6 +33,8 @@ export class Project {
     this.temporary = mkdtempSync('/tmp/dev-')
     projects.add(this)
     this.write('package.json', JSON.stringify({ name: 'project', type: 'module' }))
+    // As for users: without the paths of this repository, by which Bun would read the sources of all packages.
+    this.write('tsconfig.json', '{}')
     for (const [path, text] of Object.entries(files)) this.write(path, text)
   }
 

@@ -49,7 +49,7 @@ function run(transport: TransportName, { of, turn }: Share) {
 }
 
 /**
- * On a push, each transport has a sixth of the recipes at each place, on one runtime. Over all engines the same code
+ * On a push, each transport has a ninth of the recipes at each place, on one runtime. Over all engines the same code
  * in `engines/engine` deals with what users' code does.
  */
 const ON_A_PUSH: readonly { readonly transport: TransportName; readonly isOnBun: boolean }[] = [
@@ -59,11 +59,11 @@ const ON_A_PUSH: readonly { readonly transport: TransportName; readonly isOnBun:
 ]
 
 /** The number of shares of which each of these transports has one; the others are left to the night. */
-const SHARES = 6
+const SHARES = 9
 
 /**
  * Declares the tests.
- * @param areShared whether at each place only half of the recipes are tried, each over one transport on one runtime,
+ * @param areShared whether at each place only a third of the recipes are tried, each over one transport on one runtime,
  * not all of them over all on both
  */
 export function testHostileCode(areShared: boolean): void {

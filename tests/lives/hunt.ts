@@ -104,15 +104,20 @@ export async function replay(
 /**
  * Lives the plans that once broke a promise, each with several orders.
  * @param hasDatabase whether PostgreSQL is open, so that its lives can be lived, too
+ * @param wishes those of the new lives that follow: what is loaded for them is loaded once
  * @returns how many still do
  */
 export async function relive(
   world: World,
   hasDatabase: boolean,
+  { stores, beside }: Wishes,
   print: (line: string) => void
 ): Promise<number> {
   const kept = KEPT.filter(({ plan }) => hasDatabase || storeOf(plan.config) !== 'postgres')
-  await warmUp(world, { carriers: [...new Set(kept.map(({ plan }) => plan.config.carrier))], stores: [] })
+  await warmUp(world, {
+    carriers: [...new Set(kept.map(({ plan }) => plan.config.carrier))],
+    ...{ stores, beside }
+  })
   let found = 0
   for (const { fault, plan, seed } of kept)
     for (let order = seed; order < seed + ORDERS; order++) {
@@ -146,10 +151,16 @@ async function report(
   for (const line of again.log.slice(0, 5)) print(`  log: ${line.slice(0, 400)}`)
 }
 
+/** Carriers that were lived over. */
+const warm = new Set<string>()
+
 /** Modules that are loaded when they are first needed take time that is none of the world's: that of rules at once. */
 async function warmUp(world: World, { carriers = CARRIERS, stores, beside }: Wishes): Promise<void> {
   await import('croner')
-  for (const carrier of carriers)
+  for (const carrier of carriers) {
+    if (warm.has(carrier)) continue
+    warm.add(carrier)
     for (let seed = 1; seed <= 3; seed++)
       await live(world, planOf(seed, { carriers: [carrier], stores, beside }), seed)
+  }
 }

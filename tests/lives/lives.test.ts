@@ -23,6 +23,11 @@ it('lives that once broke a promise keep it, and new lives keep all promises', a
   // Opening PostgreSQL, and its lives, take long.
   const carriers = CARRIERS.filter((one) => one !== 'postgres')
   const few = isOnPush ? [`--carriers=${carriers}`, '--stores=sqlite'] : []
-  const { text, isFine } = await lives('--kept', `--from=${from}`, `--minutes=${isOnPush ? 0.2 : 60}`, ...few)
+  const { text, isFine } = await lives(
+    '--kept',
+    `--from=${from}`,
+    `--minutes=${isOnPush ? 0.05 : 60}`,
+    ...few
+  )
   assert.ok(isFine, text)
 })

@@ -41,7 +41,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 async function run(): Promise<number> {
   if (values.seed !== undefined) return replay(world, Number(values.seed), { ...wishes, print })
-  const broken = values.kept ? await relive(world, hasDatabase, print) : 0
+  const broken = values.kept ? await relive(world, hasDatabase, wishes, print) : 0
   if (values.kept && values.minutes === undefined) return broken
   const found = await hunt(world, {
     ...wishes,

@@ -156,9 +156,9 @@ describe('a Nest application with durable events', () => {
     for (const isBeside of [false, true]) {
       const came: string[] = []
       @Controller()
-      class Daily {
-        @EventPattern('daily', { durable: { every: { cron: '0 6 * * *', timeZone: 'UTC' } } })
-        daily(@Payload() { due }: { due: string }): void {
+      class Hourly {
+        @EventPattern('hourly', { durable: { every: { cron: '6 * * * *', timeZone: 'UTC' } } })
+        hourly(@Payload() { due }: { due: string }): void {
           came.push(due.slice(5, 16))
         }
       }
@@ -168,13 +168,13 @@ describe('a Nest application with durable events', () => {
         name: 'reports',
         ...(isBeside ? { port: 0, store: events } : { transport: events })
       })
-      const module = { module: class {}, controllers: [Daily] }
+      const module = { module: class {}, controllers: [Hourly] }
       const app = await NestFactory.createMicroservice(module, { strategy, logger: false })
       await app.listen()
-      await clock.advance(2 * 86_400_000)
-      assert.deepEqual(came, ['01-01T06:00', '01-02T06:00'])
+      await clock.advance(2 * 3_600_000)
+      assert.deepEqual(came, ['01-01T00:06', '01-01T01:06'])
       await app.close()
-      await clock.advance(86_400_000)
+      await clock.advance(3_600_000)
       assert.equal(came.length, 2)
     }
   })

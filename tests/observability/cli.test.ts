@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url'
 import { connectRpc } from '@elysia-microservices/connect'
 import { grpc } from '@elysia-microservices/grpc'
 import { telemetry } from '@elysia-microservices/telemetry'
-import { DEAF_PORT } from '@elysia-microservices/test-support'
+import { DEAF_PORT, isOnPush } from '@elysia-microservices/test-support'
 import { Controller } from '@nestjs/common'
 import { MessagePattern, Payload } from '@nestjs/microservices'
 import { microservice, RejectedError, RpcError } from 'elysia-microservices'
@@ -96,13 +96,17 @@ describe('elysia-microservices', () => {
   const here = async (line: string): Promise<Ended> => {
     const { run } = (await import(RUN)) as { run(args: readonly string[], terminal: object): Promise<number> }
     const said: Record<'out' | 'error', string[]> = { out: [], error: [] }
-    const code = await run(line === '' ? [] : line.split(' '), {
-      out: (text: string) => said.out.push(`${text}\n`),
-      error: (text: string) => said.error.push(`${text}\n`),
-      isTerminal: false,
-      stdin: async () => '',
-      version: '0.0.0'
-    })
+    const words = line.match(/'[^']*'|[^ ]+/g) ?? []
+    const code = await run(
+      words.map((word) => word.replace(/^'(.*)'$/, '$1')),
+      {
+        out: (text: string) => said.out.push(`${text}\n`),
+        error: (text: string) => said.error.push(`${text}\n`),
+        isTerminal: false,
+        stdin: async () => '',
+        version: '0.0.0'
+      }
+    )
     return { code, out: said.out.join(''), error: said.error.join('') }
   }
 
@@ -127,7 +131,9 @@ describe('elysia-microservices', () => {
         .replace('localhost:4000', `127.0.0.1:${port}`)
         .replace('localhost:50051', `127.0.0.1:${rpc.address!.port}`)
         .replace('http://localhost:3000', app.url)
-      ended.set(example, await shell(line))
+      // On a push the shell runs those that need one, and a folder.
+      const needsShell = !isOnPush || /[|>]|@\w|\.proto/.test(line)
+      ended.set(example, await (needsShell ? shell(line) : here(line.replace('elysia-microservices ', ''))))
     }
     await overGrpc.stop()
     await app.stop()

@@ -10,7 +10,7 @@ import { hunt, replay } from './oracle.ts'
 import { ORACLES } from './oracles.ts'
 
 /** Seconds for new cases of all oracles together. */
-const SECONDS = isOnPush ? 6 : 1_200
+const SECONDS = isOnPush ? 3 : 1_200
 
 describe('an oracle', () => {
   for (const oracle of ORACLES)

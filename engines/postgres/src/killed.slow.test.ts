@@ -15,7 +15,8 @@ import { STEPS } from './testing/transactional-program.ts'
 const PROGRAM = fileURLToPath(
   new URL(`./testing/transactional-program${path.extname(import.meta.url)}`, import.meta.url)
 )
-const KILLS = isOnPush ? 30 : 1_000
+/** On a push processes are killed three times at each step. */
+const KILLS = isOnPush ? 12 : 1_000
 /** Processes at the same time. */
 const LANES = 3
 /** Most events that a process handles before it is killed. */

@@ -1,6 +1,7 @@
 /** Random messages of random files: protobufjs, another implementation, reads what is written and writes what is read. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import { ProtocolError } from '@elysia-microservices/transport'
 import fc from 'fast-check'
 import protobufjs from 'protobufjs'
@@ -44,7 +45,7 @@ describe('messages of random files', () => {
           )
         }
       }),
-      { numRuns: 150 }
+      { numRuns: runs(150) }
     )
   })
 
@@ -60,7 +61,7 @@ describe('messages of random files', () => {
         for (const value of values)
           assert.deepEqual(codecIn(again).encode(value), codecIn(proto).encode(value))
       }),
-      { numRuns: 50 }
+      { numRuns: runs(50) }
     )
   })
 
@@ -78,7 +79,7 @@ describe('messages of random files', () => {
           assert.deepEqual(codec.decode(bytes), value)
         }
       }),
-      { numRuns: 150 }
+      { numRuns: runs(150) }
     )
   })
 
@@ -103,7 +104,7 @@ describe('messages of random files', () => {
             if (loader.longs !== Number) assert.deepEqual(ours.decode(codec.encode(shaped)), value)
           }
         }),
-        { numRuns: 80 }
+        { numRuns: runs(80) }
       )
     })
 })
@@ -125,7 +126,7 @@ describe('foreign bytes and JSON', () => {
         endsWell(() => codec.fromJson(json as JsonValue))
         endsWell(() => codec.fromJson({ a_0: json, someField1: json } as JsonValue))
       }),
-      { numRuns: 200 }
+      { numRuns: runs(200) }
     )
   })
 })

@@ -1,6 +1,7 @@
 /** Random schemas: the `.proto` is read by another parser, and values come back as they were. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import type { DescribedService } from './schema/described.ts'
 import type { ProtoNumbers } from './schema/numbers.ts'
@@ -43,7 +44,7 @@ describe('the .proto of random schemas', () => {
           }
         }
       ),
-      { numRuns: 200 }
+      { numRuns: runs(200) }
     )
   })
 
@@ -59,7 +60,7 @@ describe('the .proto of random schemas', () => {
         const back = serviceProto(serviceOf(one), { numbers: second.numbers })
         keepsNumbers(second.numbers, back.numbers)
       }),
-      { numRuns: 200 }
+      { numRuns: runs(200) }
     )
   })
 
@@ -70,7 +71,7 @@ describe('the .proto of random schemas', () => {
         const { text } = serviceProto(serviceOf(two), { numbers })
         assert.equal((await protoOfText(text)).services.length, 1)
       }),
-      { numRuns: 50 }
+      { numRuns: runs(50) }
     )
   })
 })

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { nestShapes } from '../options/nest-shapes.ts'
@@ -32,51 +32,71 @@ const SHAPES: Readonly<Record<string, ProtoShapes>> = {
   })
 }
 
+/** Random messages in a shape, as a module of which the compiler must not complain. */
+async function moduleOf(shapes: ProtoShapes): Promise<string> {
+  const drawn = fc.sample(
+    randomProto.chain(({ text, values }) =>
+      fc.tuple(fc.constant(text), fc.array(values, { minLength: 1, maxLength: 3 }))
+    ),
+    FILES
+  )
+  const parts = await Promise.all(
+    drawn.map(async ([text, values], part) => {
+      const plain = (await protoOfText(text)).message('random.M0')!
+      const proto = await protoOfText(text, shapes)
+      const codec = proto.message('random.M0')!
+      const lines = values.flatMap((value, at) => {
+        const sent = `const sent${at}: M0Init = ${literal(value)}; void sent${at}`
+        const arrived = arrive(() => codec.decode(plain.encode(value)))
+        // A value that the shape cannot hold does not arrive.
+        if (arrived === undefined) return []
+        const both = shapes.names === undefined || shapes.names === 'camelCase' ? [sent] : []
+        return [...both, `const arrived${at}: M0 = ${literal(arrived)}; void arrived${at}`]
+      })
+      return `namespace P${part} {\n${protoTypes(proto)}\n${lines.join('\n')}\n}`
+    })
+  )
+  return [...parts, 'export {}'].join('\n')
+}
+
 describe('printed types', () => {
   const folder = mkdtempSync(join(tmpdir(), 'proto-types-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
+  const files = Object.keys(SHAPES).map((_, index) => `types-${index}.ts`)
+  /** Errors of the compiler in all files: together they are read beside one copy of its own declarations. */
+  let said: readonly string[] = []
 
-  for (const [index, [what, shapes]] of Object.entries(SHAPES).entries())
-    it(`are those of values in ${what}`, async () => {
-      const file = join(folder, `types-${index}.ts`)
-      const drawn = fc.sample(
-        randomProto.chain(({ text, values }) =>
-          fc.tuple(fc.constant(text), fc.array(values, { minLength: 1, maxLength: 3 }))
-        ),
-        FILES
-      )
-      const parts = await Promise.all(
-        drawn.map(async ([text, values], part) => {
-          const plain = (await protoOfText(text)).message('random.M0')!
-          const proto = await protoOfText(text, shapes)
-          const codec = proto.message('random.M0')!
-          const lines = values.flatMap((value, at) => {
-            const sent = `const sent${at}: M0Init = ${literal(value)}; void sent${at}`
-            const arrived = arrive(() => codec.decode(plain.encode(value)))
-            // A value that the shape cannot hold does not arrive.
-            if (arrived === undefined) return []
-            const both = shapes.names === undefined || shapes.names === 'camelCase' ? [sent] : []
-            return [...both, `const arrived${at}: M0 = ${literal(arrived)}; void arrived${at}`]
-          })
-          return `namespace P${part} {\n${protoTypes(proto)}\n${lines.join('\n')}\n}`
-        })
-      )
-      writeFileSync(file, parts.join('\n'))
-      const args = [
-        '--noEmit',
-        '--strict',
-        '--exactOptionalPropertyTypes',
-        '--target',
-        'es2023',
-        '--types',
-        '',
-        '--ignoreConfig',
-        file
-      ]
-      const said = await run(process.execPath, [TSC, ...args], { maxBuffer: 2 ** 26 }).catch(
-        (error: { stdout: string }) => error
-      )
-      assert.equal(said.stdout.slice(0, 4000), '')
+  before(async () => {
+    for (const [index, shapes] of Object.values(SHAPES).entries())
+      writeFileSync(join(folder, files[index]!), await moduleOf(shapes))
+    const args = [
+      '--noEmit',
+      '--strict',
+      '--exactOptionalPropertyTypes',
+      '--target',
+      'es2023',
+      '--module',
+      'esnext',
+      '--types',
+      '',
+      '--ignoreConfig',
+      ...files
+    ]
+    const { stdout } = await run(process.execPath, [TSC, ...args], { cwd: folder, maxBuffer: 2 ** 26 }).catch(
+      (error: Error & { stdout: string }) => {
+        // Without a word about the files the compiler has not read them.
+        if (error.stdout === '') throw error
+        return error
+      }
+    )
+    said = stdout.split('\n').filter(Boolean)
+  })
+
+  for (const [index, what] of Object.keys(SHAPES).entries())
+    it(`are those of values in ${what}`, () => {
+      // An error without a file is one of all.
+      const others = files.filter((_, other) => other !== index)
+      assert.deepEqual(said.filter((line) => others.every((file) => !line.startsWith(file))).slice(0, 20), [])
     })
 })
 
