@@ -141,6 +141,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['codec', 'descriptors'],
     ['schema', 'types', 'proto-files.ts'],
     ['load-proto.ts', 'service-proto.ts', 'proto-types.ts'],
+    ['nest'],
     ['rpc'],
     ['index.ts', 'rpc.ts', 'sync.ts']
   ],

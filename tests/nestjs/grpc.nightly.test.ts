@@ -15,13 +15,16 @@ import { testsFolder } from '../workspace.ts'
 import { answers, CALLED_BACK, callsBack } from './grpc/callers.ts'
 import { clientOf, serveNest, servePlugin } from './grpc/ends.ts'
 import { EXPECTED, EXPECTED_OF_PLUGIN } from './grpc/expected.ts'
+import { expectedOutcomes } from './grpc/suite.ts'
 
 const peer = join(testsFolder, 'nestjs/grpc/nest-peer.ts')
 let packages = ''
+/** Megabytes that a handler sends at once: as many as in NestJS's own suite. */
+const LARGE = 1_000
 
 /** NestJS's own ends, in a process that finds grpc-js. */
-function startPeer(task: 'serve' | 'call', port: number): ChildProcess {
-  return spawn('bun', [peer, task, String(port)], {
+function startPeer(...task: readonly string[]): ChildProcess {
+  return spawn('bun', [peer, ...task], {
     env: { ...process.env, NODE_PATH: packages },
     stdio: ['pipe', 'pipe', 'inherit']
   })
@@ -34,7 +37,7 @@ async function output({ stdout }: ChildProcess): Promise<string> {
 }
 
 const byNest = async (port: number): Promise<unknown> =>
-  JSON.parse(await within(output(startPeer('call', port)), "the answers of NestJS's client"))
+  JSON.parse(await within(output(startPeer('call', String(port))), "the answers of NestJS's client"))
 
 async function byUs(port: number): Promise<unknown> {
   const client = clientOf('ours', port)
@@ -46,7 +49,7 @@ async function byUs(port: number): Promise<unknown> {
 }
 
 const serveByPeer = async (port: number) => {
-  const child = startPeer('serve', port)
+  const child = startPeer('serve', String(port))
   await within(once(child.stdout!, 'data'), "the start of NestJS's service")
   return {
     port,
@@ -58,6 +61,10 @@ const serveByPeer = async (port: number) => {
   }
 }
 
+async function prepare(): Promise<void> {
+  packages = join(dirname(fileURLToPath(await fileOfOthers('grpc-js'))), 'node_modules')
+}
+
 const SERVERS = [
   ['NestJS itself', serveByPeer, EXPECTED],
   ['NestJS with our strategy', (port: number) => serveNest('ours', port), EXPECTED],
@@ -67,9 +74,9 @@ const SERVERS = [
 for (const [name, serve, expected] of SERVERS)
   describe(`gRPC: the same controllers, run by ${name}`, () => {
     let server: Awaited<ReturnType<typeof serve>>
-    before(prepare, { timeout: 4 * PATIENCE })
-    async function prepare() {
-      packages = join(dirname(fileURLToPath(await fileOfOthers('grpc-js'))), 'node_modules')
+    before(start, { timeout: 4 * PATIENCE })
+    async function start() {
+      await prepare()
       server = await serve(await freePort())
     }
     after(() => server.close())
@@ -82,3 +89,16 @@ for (const [name, serve, expected] of SERVERS)
       assert.deepEqual(await byUs(server.port), [expected, CALLED_BACK])
     })
   })
+
+describe("gRPC: the specs of NestJS's suites", () => {
+  before(prepare, { timeout: 4 * PATIENCE })
+
+  for (const server of ['Nest', 'ours'] as const)
+    for (const client of ['Nest', 'ours'] as const)
+      it(`${server} with ${client}`, { timeout: 4 * PATIENCE }, async () => {
+        assert.deepEqual(
+          JSON.parse(await output(startPeer('suite', server, client, String(LARGE)))),
+          expectedOutcomes(server, LARGE)
+        )
+      })
+})

@@ -7,6 +7,10 @@ import { answers, CALLED_BACK, callsBack, LEFT, leaves } from './grpc/callers.ts
 import { seen } from './grpc/controller.ts'
 import { clientOf, type Running, serveNest, servePlugin } from './grpc/ends.ts'
 import { EXPECTED, EXPECTED_OF_PLUGIN } from './grpc/expected.ts'
+import { expectedOutcomes, outcomes } from './grpc/suite.ts'
+
+/** Megabytes that a handler sends at once. */
+const LARGE = 40
 
 const SERVERS = [
   ['an application of NestJS with our strategy', (port: number) => serveNest('ours', port), EXPECTED],
@@ -38,3 +42,9 @@ for (const [name, serve, expected] of SERVERS)
       assert.deepEqual(await leaves(client, seen), LEFT)
     })
   })
+
+describe("gRPC: the specs of NestJS's suites", () => {
+  it('have the same outcomes', async () => {
+    assert.deepEqual(await outcomes('ours', 'ours', LARGE), expectedOutcomes('ours', LARGE))
+  })
+})

@@ -2,8 +2,7 @@
 import { EventEmitter } from 'node:events'
 import { Duplex } from 'node:stream'
 import { type ClientTransport, OptionError } from '@elysia-microservices/transport/kit'
-import type { NestMethod } from '@elysia-microservices/transport/nest'
-import type { GrpcMetadata } from '@elysia-microservices/transport/nest-grpc'
+import type { GrpcMetadata, NestMethod } from '@elysia-microservices/transport/nest'
 import { callGrpc, extrasOf, type GrpcAnswer, type GrpcRunning } from './grpc-calls.ts'
 import { canceled, type GrpcServiceError } from './grpc-error.ts'
 

@@ -5,8 +5,12 @@ import {
   type ClientTransport,
   OptionError
 } from '@elysia-microservices/transport/kit'
-import type { NestMethod } from '@elysia-microservices/transport/nest'
-import { GrpcMetadata, readGrpcMetadata, valuesOfMetadata } from '@elysia-microservices/transport/nest-grpc'
+import {
+  GrpcMetadata,
+  type NestMethod,
+  readGrpcMetadata,
+  valuesOfMetadata
+} from '@elysia-microservices/transport/nest'
 import { type GrpcServiceError, serviceErrorOf } from './grpc-error.ts'
 
 /** Takes the answer to one call: any number of values, then an end or an error. */

@@ -7,7 +7,7 @@ import {
   RpcError,
   TimeoutError
 } from '@elysia-microservices/transport/kit'
-import { GrpcMetadata } from '@elysia-microservices/transport/nest-grpc'
+import { GrpcMetadata } from '@elysia-microservices/transport/nest'
 
 const NAMES = [
   'OK',

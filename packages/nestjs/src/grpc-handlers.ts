@@ -1,16 +1,15 @@
 /** Calls Nest's handlers of gRPC, which get data, metadata and call. */
 import { EventEmitter } from 'node:events'
 import { Duplex } from 'node:stream'
-import type { IncomingMessage } from '@elysia-microservices/transport/kit'
+import { type IncomingMessage, PatternNotFoundError } from '@elysia-microservices/transport/kit'
 import type { GrpcForm } from '@elysia-microservices/transport/nest'
-import { grpcInvocations } from '@elysia-microservices/transport/nest-grpc'
 import type { MessageHandler } from '@nestjs/microservices'
 import { Observable } from 'rxjs'
 import { directGrpcCallOf } from './direct-handlers.ts'
 import { answerInHooks, answerOf, type InHooks, throwUnfiltered } from './handler-calls.ts'
 import type { MicroserviceContext } from './microservice-context.ts'
 
-const invocation = grpcInvocations({ Observable, EventEmitter, Duplex })
+const CLASSES = { Observable, EventEmitter, Duplex }
 
 /** Nest's processing hooks around one call. */
 export interface GrpcHooks {
@@ -25,7 +24,9 @@ export function answerGrpc(
   message: IncomingMessage,
   hooks: GrpcHooks | undefined
 ): unknown {
-  const { args, answer } = invocation(form, message)
+  // Transports without methods have no calls that such a handler could get.
+  if (message.invokeGrpc === undefined) throw PatternNotFoundError.of(message.pattern)
+  const { args, answer } = message.invokeGrpc(CLASSES, form, message)
   // Nest's type has two arguments.
   const call = handler as (...args: readonly unknown[]) => unknown
   if (hooks !== undefined) return answer(answerInHooks(hooks.inHooks, hooks.context, () => call(...args)))

@@ -13,7 +13,7 @@ export {
   TimeoutError,
   UnauthenticatedError
 } from '@elysia-microservices/transport'
-export { GrpcMetadata } from '@elysia-microservices/transport/nest-grpc'
+export { GrpcMetadata } from '@elysia-microservices/transport/nest'
 export { ClientProxy, Transport } from '@nestjs/microservices'
 export { Client, type ClientFactory, ClientProxyFactory, ClientsModule } from './clients-module.ts'
 export { MicroserviceGrpcClient } from './grpc-client.ts'

@@ -2,6 +2,8 @@
  * The parts that gRPC, gRPC-Web and Connect share: codes, details of failures, metadata, deadlines, messages with their
  * prefix. For the packages of these protocols; users need none of it.
  */
+export { noteMetadata } from './nest/call.ts'
+export { invokeGrpc } from './nest/invocation.ts'
 export { type AnswerHeaderLists, answerHeaders, NO_HEADERS } from './rpc/answer-headers.ts'
 export { fromBase64, toBase64 } from './rpc/base64.ts'
 export {

@@ -15,6 +15,7 @@ export {
 } from './bytes/read.ts'
 export { text } from './bytes/text.ts'
 export type { PassingOptions } from './call.ts'
+export type { CalledMethod } from './called-method.ts'
 export {
   callerName,
   nameClient,
@@ -134,7 +135,6 @@ export * from './index.ts'
 export { INSIDE, type InsideClient, insideOf } from './inside-client.ts'
 export { checkLogger, loggerOf, serviceLoggerOf } from './logger.ts'
 export {
-  type CalledMethod,
   IncomingMessage,
   type IncomingMessageInit,
   ownIn,

@@ -4,6 +4,7 @@
  */
 import { type AnswerSet, ASKS_FOR_HEADERS, SentSet } from './answer-headers.ts'
 import type { Caller } from './call.ts'
+import type { CalledMethod, InvokeGrpc } from './called-method.ts'
 import type { Source } from './caller-name.ts'
 import { OptionError } from './errors/index.ts'
 import { guardListeners } from './guarded-signal.ts'
@@ -64,16 +65,6 @@ export interface Delivery {
  */
 export type Settlement = 'done' | 'again' | 'dead'
 
-/** A method of a `.proto`, by which a message was called. */
-export interface CalledMethod {
-  /** Service and method, without a slash in front: `shop.v1.Orders/Get`. */
-  readonly path: string
-  /** Whether the caller sends a stream of values. */
-  readonly clientStreams: boolean
-  /** Whether the answer is a stream of values. */
-  readonly serverStreams: boolean
-}
-
 /** The parameters of an `IncomingMessage`. */
 export interface IncomingMessageInit<Data = unknown> {
   /** The name of the transport over which the message arrived. */
@@ -88,6 +79,8 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly metadata?: unknown
   /** The method of a `.proto` that was called. Default: the transport has no methods. */
   readonly calledMethod?: CalledMethod | undefined
+  /** Prepares the calls of handlers of Nest's gRPC. Default: such handlers do not answer the message. */
+  readonly invokeGrpc?: InvokeGrpc | undefined
   /** Milliseconds for which the caller waits, counted from `arrivedAt`. Default: no limit is known. */
   readonly timeout?: number | undefined
   /**
@@ -212,6 +205,11 @@ export class IncomingMessage<Data = unknown> {
   /** The method of a `.proto` that was called; `undefined` on transports without methods. */
   get calledMethod(): CalledMethod | undefined {
     return this.#init.calledMethod
+  }
+
+  /** Prepares the calls of handlers of Nest's gRPC; `undefined` on transports without methods. */
+  get invokeGrpc(): InvokeGrpc | undefined {
+    return this.#init.invokeGrpc
   }
 
   /** The metadata with the headers of this library. */

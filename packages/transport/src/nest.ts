@@ -1,9 +1,16 @@
 /** Nest's packets: the exports for transports that exchange messages with programs that use Nest. */
 
+export type { GrpcClasses, GrpcForm, GrpcInvocation, GrpcMessage, InvokeGrpc } from './called-method.ts'
 export type { ChannelRef, ConsumerRef, ProducerRef } from './nest/driver-refs.ts'
 export { answerByEventHandlers } from './nest/event-answer.ts'
 export { failurePacket } from './nest/failure-packet.ts'
-export { type GrpcForm, type GrpcPattern, grpcFormOf, grpcPatternsOf } from './nest/grpc/patterns.ts'
+export {
+  GrpcMetadata,
+  type GrpcMetadataValue,
+  readGrpcMetadata,
+  valuesOfMetadata
+} from './nest/grpc-metadata.ts'
+export { type GrpcPattern, grpcFormOf, grpcPatternsOf } from './nest/grpc-patterns.ts'
 export {
   adviceFor,
   type FromNest,

@@ -14,7 +14,7 @@ export type MetadataClass = new () => {
   add(name: string, value: string | Uint8Array): void
 }
 
-interface ServiceError {
+export interface ServiceError {
   readonly message: string
   readonly code: number
   readonly details: string
@@ -37,7 +37,7 @@ const failure = async (call: Observable<unknown>, name?: string) => {
 const all = (call: Observable<unknown>) => lastValueFrom(call.pipe(toArray()))
 
 /** A Long, a Buffer and others as plain values. */
-const plain = (value: unknown): unknown =>
+export const plain = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, function (this: Record<string, unknown>, name, given: unknown) {
       const own = name === '' ? given : this[name]

@@ -16,7 +16,7 @@ interface Query {
   readonly id?: string
   readonly count?: number
 }
-interface Metadata {
+export interface Metadata {
   get(name: string): (string | Buffer)[]
   getMap(): Record<string, string | Buffer>
   set(name: string, value: string | Buffer): void

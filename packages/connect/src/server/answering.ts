@@ -6,6 +6,7 @@ import {
   addMetadata,
   CallFailure,
   failureOf,
+  invokeGrpc,
   isGzip,
   type Metadata
 } from '@elysia-microservices/protobuf/rpc'
@@ -146,6 +147,7 @@ export class Answering {
         data,
         metadata: this.#metadata(asked),
         calledMethod: method,
+        invokeGrpc,
         timeout,
         // The deadline of Connect and gRPC is that of the whole call.
         lifetime: timeout,

@@ -13,6 +13,7 @@ import {
   OptionError,
   type Peer
 } from '@elysia-microservices/transport/kit'
+import type { InvokeGrpc } from '@elysia-microservices/transport/nest'
 import type { PatternParams } from '../router/handler-pattern.ts'
 import { type Message, SENT_HEADERS } from '../types/message.ts'
 
@@ -61,6 +62,10 @@ export class MessageContext implements Message {
 
   get calledMethod(): CalledMethod | undefined {
     return this.#message.calledMethod
+  }
+
+  get invokeGrpc(): InvokeGrpc | undefined {
+    return this.#message.invokeGrpc
   }
 
   get metadata(): unknown {

@@ -10,6 +10,7 @@ import {
 } from '@elysia-microservices/protobuf/rpc'
 import {
   copyBytes,
+  PayloadTooLargeError,
   type PendingCall,
   PendingStream,
   ProtocolError,
@@ -117,12 +118,8 @@ export class OutgoingCall implements StreamListener {
   data(buffer: Uint8Array, start: number, end: number, isLast: boolean): void {
     if (this.#isOver) return
     const result = this.#reader.push(buffer, start, end)
-    if (typeof result !== 'number')
-      return this.#wrong(
-        result === 'too long'
-          ? `A message is longer than limits.messageSize (${this.#owner.maxMessageSize} bytes)`
-          : `A message has ${result}`
-      )
+    if (result === 'too long') return this.#tooLong(this.#reader.refused, 'bytes of a message')
+    if (typeof result !== 'number') return this.#wrong(`A message has ${result}`)
     if (result > 0) this.stream?.consumed(result)
     if (isLast && !this.#isOver) this.#wrong('The answer ends without a status')
   }
@@ -174,11 +171,9 @@ export class OutgoingCall implements StreamListener {
         ? unpack(bytes, this.#owner.maxMessageSize)
         : 'not gzip'
     if (typeof unpacked === 'string') {
-      this.#wrong(
-        unpacked === 'too long'
-          ? `A message is longer than limits.messageSize (${this.#owner.maxMessageSize} bytes)`
-          : 'A message is not compressed as its answer says'
-      )
+      // How long it would have become, nobody has counted.
+      if (unpacked === 'too long') this.#tooLong(this.#owner.maxMessageSize + 1, 'or more unpacked bytes')
+      else this.#wrong('A message is not compressed as its answer says')
       return undefined
     }
     try {
@@ -267,6 +262,12 @@ export class OutgoingCall implements StreamListener {
       this.#owner.giveUp(call, error as Error)
     }
     return !this.#isOver
+  }
+
+  #tooLong(size: number, unit: string): void {
+    const error = new PayloadTooLargeError('limits.messageSize', this.#owner.maxMessageSize, size, unit)
+    // Such an error usually means that the call was not sent. This call has run.
+    this.#owner.giveUp(this.#call, Object.assign(error, { mayHaveRun: true }))
   }
 
   /** The server has broken the rules of gRPC. */

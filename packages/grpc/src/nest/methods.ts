@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { type NestLoader, nestShapes, protoOf } from '@elysia-microservices/protobuf'
 import { loadProtoSync } from '@elysia-microservices/protobuf/sync'
-import { OptionError, RpcError } from '@elysia-microservices/transport/kit'
+import { OptionError, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
 import type { NestMethod } from '@elysia-microservices/transport/nest'
 import type { GrpcMethod, GrpcMethods, MessageCodec } from '../methods.ts'
 
@@ -57,9 +57,17 @@ export function nestMethods({
   for (const name of packages)
     if (!methods.some(({ service }) => isIn(service, name)))
       throw new OptionError('options.package', `options.package names '${name}', which has no service`)
-  const wanted = methods.filter(({ service }) => packages.some((name) => isIn(service, name)))
+  // Of two services with one name, the first package counts, and in it the service that is not in an inner one.
+  const wanted = new Set(
+    packages.flatMap((name) => {
+      const all = methods.filter(({ service }) => isIn(service, name))
+      const depth = name === '' ? 0 : name.length + 1
+      const own = all.filter(({ service }) => !service.includes('.', depth))
+      return [...own, ...all]
+    })
+  )
   return new NestMethods(
-    mostSent === undefined ? wanted : wanted.map((one) => limited(one, mostSent)),
+    mostSent === undefined ? [...wanted] : [...wanted].map((one) => limited(one, mostSent)),
     descriptors
   )
 }
@@ -158,10 +166,7 @@ function limitedCodec(codec: MessageCodec, most: number): MessageCodec {
     encode(value) {
       const bytes = codec.encode(value)
       if (bytes.length <= most) return bytes
-      throw new RpcError({
-        code: 'RESOURCE_EXHAUSTED',
-        message: `Attempted to send message with a size larger than ${most}`
-      })
+      throw new PayloadTooLargeError('options.maxSendMessageLength', most, bytes.length, 'bytes of a message')
     },
     decode: (bytes) => codec.decode(bytes)
   }

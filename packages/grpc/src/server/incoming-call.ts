@@ -2,6 +2,7 @@
 import {
   acceptsGzip,
   GrpcStatus,
+  invokeGrpc,
   MessageReader,
   type RpcCode,
   unpack,
@@ -252,6 +253,7 @@ export class IncomingCall implements StreamListener {
       data,
       metadata,
       calledMethod: this.#method,
+      invokeGrpc,
       timeout,
       // The deadline of gRPC is that of the whole call.
       lifetime: timeout,

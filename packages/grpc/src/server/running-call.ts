@@ -3,6 +3,7 @@ import {
   answerHeaders,
   GrpcStatus,
   type HeaderList,
+  noteMetadata,
   type RpcCode,
   unsendableResult
 } from '@elysia-microservices/protobuf/rpc'
@@ -15,7 +16,6 @@ import {
   OutgoingValues,
   UNLIMITED
 } from '@elysia-microservices/transport/kit'
-import { noteMetadata } from '@elysia-microservices/transport/nest-grpc'
 import type { Http2Stream } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
 import { framed } from '../wire/message-writer.ts'

@@ -5,9 +5,10 @@ import {
   isRejected,
   type Logger,
   OptionError,
+  PayloadTooLargeError,
   readErrorText
 } from '@elysia-microservices/transport/kit'
-import { grpcFailureOf } from '@elysia-microservices/transport/nest-grpc'
+import { grpcFailureOf } from '../nest/failure.ts'
 import type { JsonValue } from '../proto.ts'
 import { CODES, codeOfError, codeOfNumber, nameOfStatus, type RpcCode } from './codes.ts'
 import { errorInfo, valueDetail } from './details.ts'
@@ -66,6 +67,7 @@ export function failureOf(error: unknown, { logger, message, errors }: FailedCal
 export function unsendableResult(cause: unknown): Error {
   let why = ''
   try {
+    if (cause instanceof PayloadTooLargeError) return new CallFailure('resource_exhausted', cause.message)
     if (cause instanceof OptionError) why = `: ${cause.message}`
   } catch {}
   return new Error(`The result of a handler, or its headers, cannot be sent${why}`, { cause })

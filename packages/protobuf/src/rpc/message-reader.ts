@@ -36,6 +36,8 @@ export type OnMessage = (
 
 /** Reads the messages of one stream. */
 export class MessageReader {
+  /** The length of the message that was too long. */
+  refused = 0
   readonly #maxLength: number
   readonly #onMessage: OnMessage
   /** The part of a message that has arrived, with its prefix. */
@@ -127,7 +129,10 @@ export class MessageReader {
 
   #check(buffer: Uint8Array, at: number): WrongMessage | undefined {
     if ((buffer[at] as number) > MessageFlag.COMPRESSED) return 'a flag that gRPC and Connect do not have'
-    return readUint32(buffer, at + LENGTH_AT) > this.#maxLength ? 'too long' : undefined
+    const length = readUint32(buffer, at + LENGTH_AT)
+    if (length <= this.#maxLength) return undefined
+    this.refused = length
+    return 'too long'
   }
 }
 

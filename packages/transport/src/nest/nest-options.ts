@@ -2,9 +2,10 @@
  * How the options of Nest's transports are answered here. Each transport has one list of them, from which options are
  * translated, from which its page in the documentation gets its table (`tests/engines/docs.ts`), and which a test compares with Nest's types.
  */
+
+import type { CalledMethod } from '../called-method.ts'
 import { OptionError } from '../errors/index.ts'
 import type { MessageHeaders } from '../headers.ts'
-import type { CalledMethod } from '../message.ts'
 import type { Transport } from '../transport.ts'
 
 /** The answer to one option of Nest. */

@@ -2,7 +2,13 @@
  * The answer of a method that answers one message, from a handler that returns a stream: of a handler that gets an
  * Observable the last value, as in Nest, otherwise the first. A stream without a value is a failure.
  */
-import { consume, FEED, type Feed, type StreamSink, type StreamSource } from '../../stream.ts'
+import {
+  consume,
+  FEED,
+  type Feed,
+  type StreamSink,
+  type StreamSource
+} from '@elysia-microservices/transport/kit'
 import { noAnswer } from './failure.ts'
 
 /** One value of a stream. */

@@ -1,6 +1,6 @@
 /** Metadata as handlers and callers of Nest's gRPC know it: a class with the methods of grpc-js's `Metadata`. */
 
-import { asBuffer } from '../../bytes/text.ts'
+import { asBuffer } from '../bytes/text.ts'
 
 /** A value: bytes if its name ends in `-bin`, otherwise text. */
 export type GrpcMetadataValue = string | Uint8Array

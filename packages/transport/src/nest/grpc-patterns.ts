@@ -2,9 +2,7 @@
  * The patterns of Nest's decorators for gRPC: `@GrpcMethod('Orders', 'Get')` is the pattern
  * `{ service: 'Orders', rpc: 'Get', streaming: 'no_stream' }`.
  */
-
-/** The form of a handler: it gets the caller's message, an Observable of its messages, or the call itself. */
-export type GrpcForm = 'no_stream' | 'rx_stream' | 'pt_stream'
+import type { GrpcForm } from '../called-method.ts'
 
 /** A pattern of Nest's decorators for gRPC. */
 export interface GrpcPattern {
@@ -32,10 +30,12 @@ export function grpcFormOf(pattern: unknown): GrpcForm | undefined {
 
 /**
  * The patterns of Nest that a method may have, in the order in which Nest looks for them: with the name of the service
- * within its package, and with its full name.
+ * within the package of the options, and with its full name. As the package of the options may be an outer one, all names
+ * are tried: of `shop.v1.Orders` also `v1.Orders`.
  */
 export function grpcPatternsOf({ service, name, clientStreams }: Named): readonly GrpcPattern[] {
-  const names = service.includes('.') ? [service.slice(service.lastIndexOf('.') + 1), service] : [service]
+  const parts = service.split('.')
+  const names = parts.map((_, at) => parts.slice(-1 - at).join('.'))
   const forms: readonly GrpcForm[] = clientStreams ? ['rx_stream', 'pt_stream'] : ['no_stream']
   return forms.flatMap((streaming) => names.map((one) => ({ service: one, rpc: name, streaming })))
 }

@@ -2,8 +2,8 @@
  * Failures of Nest's handlers as statuses of gRPC, by the rules of grpc-js: the number `code` of the error is the status,
  * and its text `details`, else its `message`, is what the caller reads.
  */
-import { ErrorAnswer, readFailure } from '../../failure.ts'
-import { valuesOfMetadata } from './metadata.ts'
+import { ErrorAnswer, readFailure } from '@elysia-microservices/transport/kit'
+import { valuesOfMetadata } from '@elysia-microservices/transport/nest'
 
 /** A failure with a status of gRPC. */
 export interface GrpcFailure {

@@ -1,19 +1,19 @@
-/** The parts of Nest's gRPC that need no socket: metadata, patterns, failures, requests, calls. */
+/** Handlers of Nest's gRPC without a socket: failures, requests, calls. */
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
-import { canceledByCaller } from '../../errors/ended.ts'
-import { RpcError } from '../../errors/index.ts'
-import { ErrorAnswer } from '../../failure.ts'
-import { IncomingMessage } from '../../message.ts'
-import { exhaust } from '../../stream.ts'
-import { ValueQueue } from '../../value-queue.ts'
+import {
+  canceledByCaller,
+  ErrorAnswer,
+  exhaust,
+  IncomingMessage,
+  RpcError,
+  ValueQueue
+} from '@elysia-microservices/transport/kit'
+import type { GrpcForm } from '@elysia-microservices/transport/nest'
 import { grpcFailureOf } from './failure.ts'
-import { grpcInvocations } from './invocation.ts'
-import { GrpcMetadata, readGrpcMetadata, valuesOfMetadata } from './metadata.ts'
-import { grpcFormOf, grpcPatternsOf } from './patterns.ts'
-import type { ObservableClass } from './requests.ts'
+import { invokeGrpc } from './invocation.ts'
 
 /** As much of rxjs's class as is used. */
 class Observable {
@@ -24,11 +24,8 @@ class Observable {
   }
 }
 
-const invocation = grpcInvocations({
-  Observable: Observable as ObservableClass<object>,
-  EventEmitter,
-  Duplex
-})
+const CLASSES = { Observable, EventEmitter, Duplex }
+const invocation = (form: GrpcForm, given: IncomingMessage) => invokeGrpc(CLASSES, form, given)
 const turn = () => new Promise((resolve) => setTimeout(resolve))
 
 function message(data: unknown, serverStreams = true): IncomingMessage {
@@ -42,57 +39,6 @@ function message(data: unknown, serverStreams = true): IncomingMessage {
     calledMethod: method
   })
 }
-
-describe('metadata of gRPC', () => {
-  it("has the methods of grpc-js's class", () => {
-    const metadata = new GrpcMetadata()
-    metadata.set('X-User', 'Ada')
-    metadata.add('x-user', 'Bob')
-    metadata.set('token-bin', Buffer.from([1]))
-    assert.deepEqual(metadata.get('x-USER'), ['Ada', 'Bob'])
-    assert.deepEqual(metadata.getMap(), { 'x-user': 'Ada', 'token-bin': Buffer.from([1]) })
-    const copy = metadata.clone()
-    copy.remove('x-user')
-    assert.deepEqual([copy.get('x-user'), metadata.get('x-user').length], [[], 2])
-    for (const [key, value, sentence] of [
-      ['a b', 'x', /illegal characters/],
-      ['a', 'ü', /illegal characters/],
-      ['a', Buffer.from('x'), /texts as values/],
-      ['a-bin', 'x', /bytes as values/]
-    ] as const)
-      assert.throws(() => metadata.set(key, value), sentence)
-  })
-
-  it('is read of texts, bytes and base64, and leaves out what it cannot be', () => {
-    const read = readGrpcMetadata({
-      a: 'b',
-      'c-bin': 'AQI,Aw==',
-      'd-bin': [new Uint8Array([4])],
-      'e f': 'g',
-      h: 7
-    })
-    assert.deepEqual(valuesOfMetadata(read), [
-      ['a', ['b']],
-      ['c-bin', [Buffer.from([1, 2]), Buffer.from([3])]],
-      ['d-bin', [Buffer.from([4])]]
-    ])
-  })
-})
-
-describe("patterns of Nest's decorators", () => {
-  it('are known by their form', () => {
-    assert.equal(grpcFormOf({ service: 'A', rpc: 'B', streaming: 'rx_stream' }), 'rx_stream')
-    for (const other of ['a', null, { service: 'A', rpc: 'B' }, { service: 'A', rpc: 'B', streaming: 'x' }])
-      assert.equal(grpcFormOf(other), undefined)
-  })
-
-  it('of a method have its service with and without the package', () => {
-    const of = (service: string, clientStreams: boolean) =>
-      grpcPatternsOf({ service, name: 'Get', clientStreams }).map((one) => `${one.service} ${one.streaming}`)
-    assert.deepEqual(of('shop.v1.Orders', false), ['Orders no_stream', 'shop.v1.Orders no_stream'])
-    assert.deepEqual(of('Orders', true), ['Orders rx_stream', 'Orders pt_stream'])
-  })
-})
 
 describe('failures of handlers', () => {
   it('have the status that the number of an error says', () => {
@@ -151,6 +97,17 @@ describe('messages of a caller, as an Observable', () => {
     )
   })
 
+  it('come when an async handler has returned, whose answer nobody listens to before', async () => {
+    const queue = new ValueQueue<unknown>()
+    queue.push(1)
+    queue.end()
+    const seen = read(invocation('rx_stream', message(queue)).args[0] as object)
+    await Promise.resolve()
+    assert.deepEqual(seen, [])
+    await turn()
+    assert.deepEqual(seen, [1, 'end'])
+  })
+
   it('complete when the caller has left, and fail when what it sends is wrong', async () => {
     for (const [error, last] of [
       [canceledByCaller(), 'end'],
@@ -203,7 +160,7 @@ describe('a call as a stream', () => {
   }
   const valuesOf = async (stream: object) => {
     const seen: unknown[] = []
-    const { FEED } = await import('../../stream.ts')
+    const { FEED } = await import('@elysia-microservices/transport/kit')
     const { resume } = (stream as Record<symbol, (sink: object) => { resume(): void }>)[FEED]!({
       next: (value: unknown) => seen.push(value) < 3,
       complete: () => seen.push('end'),

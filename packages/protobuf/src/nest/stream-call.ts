@@ -2,18 +2,18 @@
  * The call that handlers of Nest's `@GrpcStreamCall()` get: a stream of Node, from which they read the caller's messages
  * and into which they write the answer. Both directions wait for their slower end.
  */
-import { ErrorAnswer } from '../../failure.ts'
 import {
   consume,
+  ErrorAnswer,
   FEED,
   type Feed,
   isStreamOfValues,
   type StreamSink,
   type StreamSource
-} from '../../stream.ts'
-import { type CallMessage, type GrpcCallFacts, MessageFacts, setMetadata } from './call.ts'
+} from '@elysia-microservices/transport/kit'
+import type { GrpcMessage, GrpcMetadata } from '@elysia-microservices/transport/nest'
+import { type GrpcCallFacts, MessageFacts, setMetadata } from './call.ts'
 import { noAnswer } from './failure.ts'
-import type { GrpcMetadata } from './metadata.ts'
 
 type Done = (error?: Error | null) => void
 type Listener = (...args: never[]) => void
@@ -45,10 +45,10 @@ export interface GrpcStreamCall extends GrpcCallFacts {
  * Makes the class of calls.
  * @param Duplex of Node
  */
-export function grpcStreamCallOver(Duplex: DuplexClass): new (message: CallMessage) => GrpcStreamCall {
+export function grpcStreamCallOver(Duplex: DuplexClass): new (message: GrpcMessage) => GrpcStreamCall {
   return class extends Duplex implements GrpcStreamCall {
     readonly answer: object
-    readonly #message: CallMessage
+    readonly #message: GrpcMessage
     readonly #facts: MessageFacts
     readonly #out = new Written()
     #source: StreamSource | undefined
@@ -56,7 +56,7 @@ export function grpcStreamCallOver(Duplex: DuplexClass): new (message: CallMessa
     /** The error that the handler has emitted: the answer ends with it, behind what was written before. */
     #failure: ErrorAnswer | undefined
 
-    constructor(message: CallMessage) {
+    constructor(message: GrpcMessage) {
       super({ objectMode: true })
       this.#message = message
       this.#facts = new MessageFacts(message)

@@ -2,10 +2,16 @@
  * The messages of a caller that streams, for a handler of Nest: an Observable that several parts of the handler may
  * subscribe to. Its values wait until there is a subscriber.
  */
-import { CanceledError, ConnectionError, TimeoutError } from '../../errors/index.ts'
-import { nextTurn } from '../../next-turn.ts'
-import { consume, isStreamOfValues, type StreamSource } from '../../stream.ts'
-import { ValueQueue } from '../../value-queue.ts'
+import {
+  CanceledError,
+  ConnectionError,
+  consume,
+  isStreamOfValues,
+  nextTurn,
+  type StreamSource,
+  TimeoutError,
+  ValueQueue
+} from '@elysia-microservices/transport/kit'
 
 /** The subscriber of an Observable. */
 interface Subscriber {
@@ -29,8 +35,10 @@ export interface Requests {
 }
 
 /**
- * Makes the Observable. Until its handler has settled, each subscriber gets the values from the beginning, because an async
- * handler may subscribe again after others have read. As an async iterable, which it is too, it makes its caller wait for a slow handler; rxjs cannot.
+ * Makes the Observable. Its first value comes a turn after the first subscription: an async handler may answer by a Subject,
+ * which nobody listens to before the handler has returned, and whose values would be lost. Until its handler
+ * has settled, each subscriber gets the values from the beginning, because an async handler may subscribe again after
+ * others have read. As an async iterable, which it is too, it makes its caller wait for a slow handler; rxjs cannot.
  * As in Nest, it completes when the caller has left: applications do not expect an error there, and an error that nobody
  * expects ends the process.
  * @param data of the message: a stream; any other value is the only one
@@ -72,6 +80,7 @@ class Hub {
   readonly #values: object
   readonly #subscribers = new Set<Subscriber>()
   #source: StreamSource | undefined
+  #isAboutToBegin = false
   /** The values from the beginning; `undefined`: nobody gets them any more. */
   #kept: unknown[] | undefined = []
   /** Tells a subscriber how the stream has ended. */
@@ -86,7 +95,7 @@ class Hub {
     if (this.#ended !== undefined) this.#ended(subscriber)
     else if (!subscriber.closed) {
       this.#subscribers.add(subscriber)
-      this.#begin().resume()
+      this.#wanted()
     }
     return () => void this.#subscribers.delete(subscriber)
   }
@@ -95,8 +104,18 @@ class Hub {
     this.#kept = undefined
   }
 
+  #wanted(): void {
+    if (this.#source !== undefined) this.#source.resume()
+    else if (!this.#isAboutToBegin) {
+      this.#isAboutToBegin = true
+      nextTurn(() => {
+        this.#isAboutToBegin = false
+        if (this.#subscribers.size > 0) this.#begin().resume()
+      })
+    }
+  }
+
   #begin(): StreamSource {
-    if (this.#source !== undefined) return this.#source
     // A stream may have values before `consume` returns, and a subscriber may then bring another one.
     this.#source = { resume() {}, cancel() {} }
     this.#source = consume(this.#values, {

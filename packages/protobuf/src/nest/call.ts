@@ -1,15 +1,12 @@
 /** The third argument of Nest's handlers for gRPC: facts about the call, and metadata for its caller. */
-import type { AnswerSet } from '../../answer-headers.ts'
-import { OptionError } from '../../errors/index.ts'
-import type { CalledMethod, IncomingMessage } from '../../message.ts'
+import { type AnswerSet, OptionError } from '@elysia-microservices/transport/kit'
+import {
+  type GrpcMessage,
+  type GrpcMetadata,
+  readGrpcMetadata,
+  valuesOfMetadata
+} from '@elysia-microservices/transport/nest'
 import { metadataOfFailure } from './failure.ts'
-import { type GrpcMetadata, readGrpcMetadata, valuesOfMetadata } from './metadata.ts'
-
-/** The message of a call. */
-export type CallMessage = Pick<
-  IncomingMessage,
-  'data' | 'metadata' | 'pattern' | 'peer' | 'remaining' | 'set' | 'signal'
-> & { readonly calledMethod?: CalledMethod | undefined }
 
 type Listener = (...args: unknown[]) => void
 
@@ -41,10 +38,10 @@ export interface GrpcCallFacts {
 
 /** Facts of a message, for all kinds of calls. */
 export class MessageFacts implements GrpcCallFacts {
-  readonly #message: CallMessage
+  readonly #message: GrpcMessage
   #metadata: GrpcMetadata | undefined
 
-  constructor(message: CallMessage) {
+  constructor(message: GrpcMessage) {
     this.#message = message
   }
 
@@ -107,7 +104,7 @@ export function setMetadata(set: AnswerSet, place: 'headers' | 'trailers', metad
  * Sends the metadata of an error of Nest's users, `new RpcException({ code, message, metadata })`, with the end of its
  * answer. @throws {OptionError} it cannot be sent
  */
-export function noteMetadata(error: unknown, { set }: Pick<IncomingMessage, 'set'>): void {
+export function noteMetadata(error: unknown, { set }: Pick<GrpcMessage, 'set'>): void {
   const metadata = metadataOfFailure(error)
   if (metadata !== undefined) setMetadata(set, 'trailers', metadata)
 }
@@ -122,7 +119,7 @@ export interface GrpcCall extends GrpcCallFacts {
 export function grpcCallOver(
   Emitter: EmitterClass
 ): new (
-  message: CallMessage,
+  message: GrpcMessage,
   request: unknown
 ) => GrpcCall {
   return class extends Emitter implements GrpcCall {
@@ -130,7 +127,7 @@ export function grpcCallOver(
     readonly #facts: MessageFacts
     #isWatched = false
 
-    constructor(message: CallMessage, request: unknown) {
+    constructor(message: GrpcMessage, request: unknown) {
       super()
       this.request = request
       this.#facts = new MessageFacts(message)
