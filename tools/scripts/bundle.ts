@@ -40,6 +40,7 @@ interface Package {
 
 interface SourceMap {
   readonly mappings: string
+  readonly sources: readonly string[]
 }
 
 const { exports, bin = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Package
@@ -129,12 +130,8 @@ writeLicences(Object.keys(metafile.inputs))
 // bundles, as they do where they are installed: the benchmark measures those.
 writeFileSync(join(FOLDER, 'tsconfig.json'), '{}\n')
 
-for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
-  const file = join(FOLDER, name)
-  if (file.endsWith('.js.map')) shorten(file)
-  else if (file.endsWith('.js'))
-    writeFileSync(file, withOwnNames(readFileSync(file, 'utf8').replaceAll(BARE_IMPORT, '')))
-}
+for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }))
+  if (name.endsWith('.js')) await finish(join(FOLDER, name))
 
 const types = targets.map((target) => target.types.replace(`./${FOLDER}/`, ''))
 const declarations = declarationsOf(types, (file) => readFileSync(join(COMPILED, file), 'utf8'))
@@ -142,6 +139,37 @@ for (const [file, text] of declarations) {
   const copy = join(FOLDER, file)
   mkdirSync(dirname(copy), { recursive: true })
   writeFileSync(copy, text)
+}
+
+/** Finishes a bundle and its source map. */
+async function finish(file: string): Promise<void> {
+  const code = withOwnNames(readFileSync(file, 'utf8').replaceAll(BARE_IMPORT, ''))
+  const flush = await withoutIndentation(code)
+  writeFileSync(file, flush)
+  const lines = flush.split('\n')
+  shorten(
+    `${file}.map`,
+    code.split('\n').map((line, at) => line.length - (lines[at] as string).length)
+  )
+}
+
+/**
+ * Leaves out the indentation, which is a thirtieth of each download: a debugger formats a program itself, and stack traces
+ * name the lines of the sources. A text of several lines stays as it is; a program that would become another one, too,
+ * as texts are recognized by their backticks alone.
+ */
+async function withoutIndentation(code: string): Promise<string> {
+  let isInText = false
+  const lines = code.split('\n').map((line) => {
+    const kept = isInText ? line : line.trimStart()
+    if (line.split('`').length % 2 === 0) isInText = !isInText
+    return kept
+  })
+  const flush = lines.join('\n')
+  const [one, other] = await Promise.all(
+    [code, flush].map((text) => transform(text, { minifyWhitespace: true }))
+  )
+  return one?.code === other?.code ? flush : code
 }
 
 /** Gives each class its own name back. Inside of the class that name stands for the class, too. */
@@ -177,16 +205,22 @@ function licenceOf(folder: string, files: readonly string[]): string {
 
 /**
  * Reduces a source map to the file and line of each statement, which stack traces need. Columns and names are most of
- * a map, and whole maps would be a quarter of each download.
+ * a map, and whole maps would be a quarter of each download. Lines of other packages, which nobody has, are left out.
+ * @param removed the characters that were removed at the beginning of each line
  */
-function shorten(file: string): void {
+function shorten(file: string, removed: readonly number[]): void {
   const { mappings, ...map } = JSON.parse(readFileSync(file, 'utf8')) as SourceMap
-  const kept = decode(mappings).map((segments) => {
-    let place: string | undefined
+  const isForeign = map.sources.map((source) => source.includes('/node_modules/'))
+  // A segment counts until the next one, also on later lines.
+  let place: string | undefined
+  const kept = decode(mappings).map((segments, at) => {
+    if (place !== undefined) place = ''
     return segments.flatMap(([column, source, line]): SourceMapSegment[] => {
-      if (source === undefined || line === undefined || place === `${source}:${line}`) return []
-      place = `${source}:${line}`
-      return [[column, source, line, 0]]
+      const here = source === undefined || isForeign[source] ? undefined : `${source}:${line}`
+      if (here === place) return []
+      place = here
+      const moved = Math.max(0, column - (removed[at] ?? 0))
+      return here === undefined ? [[moved]] : [[moved, source as number, line as number, 0]]
     })
   })
   writeFileSync(file, JSON.stringify({ ...map, names: [], mappings: encode(kept) }))
