@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { after, before, describe, it } from 'node:test'
-import { isInCheck } from '@elysia-microservices/test-support'
+import { isInCheck, isOnPush } from '@elysia-microservices/test-support'
 import { Elysia, t } from 'elysia'
 import { connect } from '../client/index.ts'
 import { type Message, memory, microservice, RpcError } from '../index.ts'
@@ -194,11 +194,16 @@ describe('another copy', () => {
   it('of Elysia is what these tests use', () => assert.notEqual(other.Elysia, Elysia))
 })
 
-// In `npm run check` the gateway is used in one way.
-// `npm run check` tries one copy and one way of use, in each mode.
-for (const [copy, App] of Object.entries(COPIES).slice(isInCheck ? -1 : 0))
-  for (const [mode, config] of Object.entries(MODES))
-    for (const [use, make] of Object.entries(USES).slice(isInCheck ? -1 : 0))
+/** The ways of use that are tried: on a push one for each copy and mode, another one each time. */
+function usesAt(place: number) {
+  const uses = Object.entries(USES)
+  return isOnPush ? uses.filter((_, index) => index === place % uses.length) : uses
+}
+
+// `npm run check` tries one copy.
+for (const [place, [copy, App]] of Object.entries(COPIES).entries())
+  for (const [number, [mode, config]] of Object.entries(MODES).entries())
+    for (const [use, make] of isInCheck && place === 0 ? [] : usesAt(place + number))
       describe(`an app of ${copy} in ${mode} that uses the gateway ${use}`, () => {
         const app = make(App, config)
         for (const [what, [request, status, code, path]] of Object.entries(CASES))
