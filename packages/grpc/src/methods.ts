@@ -1,9 +1,22 @@
 /** The methods that calls name, and the codecs of their messages. Descriptors of `.proto` files have this shape. */
 
+/** The bytes of a message in memory that the next message uses again. */
+export interface SharedBytes {
+  readonly buffer: Uint8Array
+  /** The position behind the message. */
+  readonly length: number
+}
+
 /** Turns the values of one message type into bytes, and back. */
 export interface MessageCodec {
   /** Encodes a value. `undefined` is the empty message. @throws the value does not fit the message */
   encode(value: unknown): Uint8Array
+  /**
+   * Encodes a value like `encode`, without bytes of its own. Default: `encode` is called.
+   * @param room bytes to leave free in front of the message
+   * @returns what the next call of any codec overwrites
+   */
+  encodeShared?(value: unknown, room: number): SharedBytes
   /** Reads a message. @throws the bytes are not such a message */
   decode(bytes: Uint8Array): unknown
 }

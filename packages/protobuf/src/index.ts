@@ -8,7 +8,7 @@ export {
   protoOf
 } from './load-proto.ts'
 export { type NestLoader, nestShapes } from './options/nest-shapes.ts'
-export type { JsonValue, MessageCodec, Proto, ProtoMethod, ProtoService } from './proto.ts'
+export type { JsonValue, MessageCodec, Proto, ProtoMethod, ProtoService, SharedBytes } from './proto.ts'
 export type { ProtoShapes } from './proto-shapes.ts'
 export { protoTypes } from './proto-types.ts'
 export type { RpcCode } from './rpc/codes.ts'

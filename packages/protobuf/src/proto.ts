@@ -9,6 +9,13 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue }
 
+/** The bytes of a message in memory that the next message uses again. */
+export interface SharedBytes {
+  readonly buffer: Uint8Array
+  /** The position behind the message. */
+  readonly length: number
+}
+
 /** Turns the values of one message type into bytes or JSON, and back. Values are plain objects: see `ProtoShapes`. */
 export interface MessageCodec {
   /** The full name of the message, such as `shop.v1.Order`. */
@@ -19,6 +26,12 @@ export interface MessageCodec {
    * @throws {OptionError} the value does not fit the message; `path` says where, such as `data.items[2].price`
    */
   encode(value: unknown): Uint8Array<ArrayBuffer>
+  /**
+   * Encodes a value like `encode`, without bytes of its own: for transports, which copy them at once.
+   * @param room bytes to leave free in front of the message
+   * @returns what the next call of any codec overwrites
+   */
+  encodeShared(value: unknown, room: number): SharedBytes
   /**
    * Reads a message. No bytes are the empty message.
    * @throws {ProtocolError} the bytes are not such a message; its text says where, such as `data.items`

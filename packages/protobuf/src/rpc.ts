@@ -24,8 +24,10 @@ export {
   MessageFlag,
   MessageReader,
   type OnMessage,
+  PREFIX,
   prefixed,
-  type WrongMessage
+  type WrongMessage,
+  writePrefix
 } from './rpc/message-reader.ts'
 export { addMetadata, type HeaderList, headerList, type Metadata } from './rpc/metadata.ts'
 export { errorOfStatus } from './rpc/received-failure.ts'

@@ -27,7 +27,7 @@ import { ErrorCode, nameOfCode, TOO_MANY_PINGS } from '../http2/error-code.ts'
 import { Keepalive, type KeepaliveTimes, type KeptAlive } from '../http2/keepalive.ts'
 import type { Http2Limits } from '../http2/limits.ts'
 import type { GrpcMethod, GrpcMethods } from '../methods.ts'
-import { framed } from '../wire/message-writer.ts'
+import { encodeFramed, framed } from '../wire/message-writer.ts'
 import { USER_AGENT } from '../wire/user-agent.ts'
 import { type CallOwner, OutgoingCall } from './outgoing-call.ts'
 
@@ -308,7 +308,10 @@ export class GrpcClientConnection implements ClientProtocol, CallSender, CallOwn
   #sendStream(call: PendingCall, method: GrpcMethod, source: object): void {
     const { maxHeldSize, logger } = this.#init
     const stream = this.#open(call, method)
-    const send = (value: unknown) => stream.data(framed(method.input.encode(value), this.#packsFrom), false)
+    const send = (value: unknown) => {
+      const { buffer, length } = encodeFramed(method.input, value, this.#packsFrom)
+      stream.data(buffer, false, length)
+    }
     const feed: ChannelFeed = new ChannelFeed({
       maxHeldSize,
       hasRoomFor: () => stream.hasRoom,

@@ -45,7 +45,7 @@ export class DataFrames {
       this.#start = out.length
       writeFrameHeader(out, size, FrameType.DATA, isLast ? Flag.END_STREAM : 0, streamId)
     }
-    out.bytes(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end))
+    out.part(bytes, start, end)
     this.#end = out.length
     this.#resets = out.resets
   }

@@ -3,7 +3,7 @@
  * turns, a frame each. RFC 9113, section 5.2.
  */
 import type { Output } from '@elysia-microservices/rsocket'
-import { ByteList } from '@elysia-microservices/transport/kit'
+import { ByteList, copyBytes } from '@elysia-microservices/transport/kit'
 import { DataFrames, type FrameBytes } from './data-frames.ts'
 import { ConnectionFault, ErrorCode, StreamFault, tooMuch } from './error-code.ts'
 import { FIRST_WINDOW, FRAME_SIZE, MAX_UINT31 } from './frame-type.ts'
@@ -50,17 +50,28 @@ export class Sender {
     this.#frames = new DataFrames(owner.bytes)
   }
 
-  /** Sends bytes, or lets them wait. @param isLast nothing comes behind them */
-  data(stream: Http2Stream, bytes: Uint8Array, isLast: boolean): void {
-    const { length } = bytes
+  /**
+   * Sends the first `length` bytes of a buffer, or lets them wait. The buffer may change afterwards, and also meanwhile: a
+   * write may let others run who use it.
+   * @param isLast nothing comes behind them
+   */
+  data(stream: Http2Stream, buffer: Uint8Array, length: number, isLast: boolean): void {
     if (length === 0 && !isLast) return
+    if (!stream.hasPending && this.#roomOf(stream) >= length)
+      return this.#write(stream, buffer, 0, length, isLast, true)
+    this.#inFrames(stream, copyBytes(buffer, 0, length), isLast)
+  }
+
+  /** Sends bytes that are more than a frame or the peer has room for. */
+  #inFrames(stream: Http2Stream, bytes: Uint8Array, isLast: boolean): void {
+    const { length } = bytes
     if (stream.hasPending) return this.#wait(stream, bytes, 0, isLast)
     let at = 0
     do {
       const room = this.#roomOf(stream)
       if (room === 0 && length > 0) return this.#wait(stream, bytes, at, isLast)
       const end = Math.min(length, at + room)
-      this.#write(stream, bytes, at, end, isLast && end === length)
+      this.#write(stream, bytes, at, end, isLast && end === length, end === length)
       at = end
       // A write may find out that the connection must end.
     } while (at < length && stream.isSending)
@@ -183,17 +194,25 @@ export class Sender {
     this.pending -= end - at
     const { ending } = stream
     const isEmpty = !stream.hasPending
-    this.#write(stream, chunk, at, end, isEmpty && ending === 'nothing')
+    this.#write(stream, chunk, at, end, isEmpty && ending === 'nothing', isDone)
     if (!isEmpty || ending === undefined || ending === 'nothing') return
     this.#owner.writeFields(stream, ending, true)
   }
 
-  #write(stream: Http2Stream, bytes: Uint8Array, start: number, end: number, isLast: boolean): void {
+  /** @param isWhole the bytes end here, and not because a window has cut them */
+  #write(
+    stream: Http2Stream,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    isLast: boolean,
+    isWhole: boolean
+  ): void {
     stream.sendWindow -= end - start
     this.#window -= end - start
     this.#frames.write(stream.id, bytes, start, end, isLast)
     // Frames that tiny windows have cut are work, and no use.
-    if (end === bytes.length || end - start >= USEFUL) this.#owner.guard.sent()
+    if (isWhole || end - start >= USEFUL) this.#owner.guard.sent()
     this.#owner.committed()
     if (isLast) this.#owner.sentAll(stream)
   }

@@ -42,7 +42,7 @@ const NOBODY: StreamListener = { head() {}, data() {}, trailers() {}, reset() {}
 /** The connection of a stream. */
 export interface StreamOwner {
   sendFields(stream: Http2Stream, fields: readonly string[], isLast: boolean): void
-  sendData(stream: Http2Stream, bytes: Uint8Array, isLast: boolean): void
+  sendData(stream: Http2Stream, bytes: Uint8Array, length: number, isLast: boolean): void
   hasRoomFor(stream: Http2Stream): boolean
   consumed(stream: Http2Stream, bytes: number): void
   cancel(stream: Http2Stream, code: number): void
@@ -129,11 +129,12 @@ export class Http2Stream implements WaitingStream {
   }
 
   /**
-   * Sends bytes. What the peer has no room for is copied and waits, so ask `hasRoom` first where more may follow.
+   * Sends bytes. They are copied, and what the peer has no room for waits, so ask `hasRoom` first where more may follow.
    * @param isLast nothing comes behind them
+   * @param length how many of the bytes. Default: all
    */
-  data(bytes: Uint8Array, isLast: boolean): void {
-    if (this.isSending && this.ending === undefined) this.#owner.sendData(this, bytes, isLast)
+  data(bytes: Uint8Array, isLast: boolean, length = bytes.length): void {
+    if (this.isSending && this.ending === undefined) this.#owner.sendData(this, bytes, length, isLast)
   }
 
   /** Whether data would be sent now. If not, the listener's `room` is called when it would. */

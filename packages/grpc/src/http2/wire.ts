@@ -96,8 +96,8 @@ export class Wire implements StreamOwner, SenderOwner {
     if (isLast) this.sentAll(stream)
   }
 
-  sendData(stream: Http2Stream, bytes: Uint8Array, isLast: boolean): void {
-    this.sender.data(stream, bytes, isLast)
+  sendData(stream: Http2Stream, bytes: Uint8Array, length: number, isLast: boolean): void {
+    this.sender.data(stream, bytes, length, isLast)
   }
 
   hasRoomFor(stream: Http2Stream): boolean {

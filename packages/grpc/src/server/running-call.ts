@@ -18,7 +18,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Http2Stream } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
-import { framed } from '../wire/message-writer.ts'
+import { encodeFramed, framed, ownBytes } from '../wire/message-writer.ts'
 import { trailersOf, trailersOfError } from '../wire/trailers.ts'
 
 /** The parameters of an answer. */
@@ -74,12 +74,17 @@ export class RunningCall extends OutgoingValues {
   }
 
   protected send(value: unknown, isLast: boolean): void {
-    const bytes = this.#init.method.output.encode(value)
+    const { method, stream, packsFrom } = this.#init
+    const { output } = method
+    // The head is written between the first value and its bytes, so these must not be shared.
+    const message = this.#hasBegun
+      ? encodeFramed(output, value, packsFrom)
+      : ownBytes(framed(output.encode(value), packsFrom))
     // Reading the value may have ended the call.
     if (this.isDone && !isLast) return
     this.#takeSet(isLast)
     this.#begin()
-    this.#init.stream.data(framed(bytes, this.#init.packsFrom), false)
+    stream.data(message.buffer, false, message.length)
     if (isLast) this.#end(trailersOf(GrpcStatus.OK))
   }
 

@@ -6,7 +6,7 @@ import type { JsonValue, MessageCodec } from '../proto.ts'
 import { MessageReader } from './from-message.ts'
 import { type Hints, NO_HINTS } from './hints.ts'
 import { Misfit } from './misfit.ts'
-import { ByteMessages, bytesWritten } from './to-bytes.ts'
+import { ByteMessages, writeMessage } from './to-bytes.ts'
 import { MessageWriter } from './to-message.ts'
 import { isJson, type Local } from './well-known.ts'
 
@@ -49,17 +49,30 @@ export class Codecs {
     const isWrapper = this.#hints.wrappers.has(typeName)
     const given = (value: unknown) => (isAny || isWrapper ? value : (value ?? {}))
     const isEmpty = (value: unknown) => isAny && value === undefined
+    // Without a closure, as it runs for each value of a stream.
+    const encodeShared = (value: unknown, room: number) => {
+      try {
+        return isEmpty(value)
+          ? writeMessage(writeNothing, undefined, room)
+          : writeMessage(writeBytes, given(value), room)
+      } catch (error) {
+        throw unsendable(typeName, error)
+      }
+    }
     return {
       typeName,
-      encode: (value) =>
-        sending(typeName, () => (isEmpty(value) ? new Uint8Array() : bytesWritten(writeBytes, given(value)))),
+      encode: (value) => encodeShared(value, 0).copy(),
+      encodeShared,
       decode: (bytes) =>
         receiving(typeName, () => read(fromBinary(desc, bytes, READING) as unknown as Local)),
-      toJson: (value) =>
-        sending(typeName, () => {
+      toJson: (value) => {
+        try {
           const message = isEmpty(value) ? EMPTY_VALUE : write(given(value))
           return toJson(desc, message as never, { registry }) as JsonValue
-        }),
+        } catch (error) {
+          throw unsendable(typeName, error)
+        }
+      },
       fromJson: (json) =>
         receiving(typeName, () =>
           read(fromJson(desc, json as never, { registry, ignoreUnknownFields: true }) as unknown as Local)
@@ -73,16 +86,14 @@ const EMPTY_VALUE = { $typeName: 'google.protobuf.Value', kind: { case: undefine
 /** Fields that the descriptor does not have are not kept. */
 const READING = { readUnknownFields: false }
 
-/** Turns a failure while a value is written into an error for the sender. */
-function sending<Result>(typeName: string, write: () => Result): Result {
-  try {
-    return write()
-  } catch (error) {
-    if (error instanceof MicroserviceError) throw error
-    if (error instanceof Misfit)
-      throw new OptionError(`data${error.path}`, `data${error.path} ${error.message}`)
-    throw new OptionError('data', `data cannot be sent as ${typeName}: ${reason(error)}`, error)
-  }
+function writeNothing(): void {}
+
+/** The error for the sender of a value that could not be written. */
+function unsendable(typeName: string, error: unknown): unknown {
+  if (error instanceof MicroserviceError) return error
+  if (error instanceof Misfit)
+    return new OptionError(`data${error.path}`, `data${error.path} ${error.message}`)
+  return new OptionError('data', `data cannot be sent as ${typeName}: ${reason(error)}`, error)
 }
 
 /** Turns a failure while bytes or JSON are read into an error for the receiver. */

@@ -1,32 +1,33 @@
 /** Writes checked scalars as bytes, without the tag of their field. */
 import { ScalarType } from '@bufbuild/protobuf'
-import { type BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { WireType } from '@bufbuild/protobuf/wire'
+import type { WireWriter } from './wire-writer.ts'
 
 /** Writes one value, in the form that `toScalar` gives it. */
-export type Put = (writer: BinaryWriter, value: never) => unknown
+export type Put = (writer: WireWriter, value: never) => void
 
 const MOST_32 = 0xffff_ffffn
 
 /** Small positive integers are the same bytes whatever their type, and are most of the integers of 64 bits. */
-function putLong(writer: BinaryWriter, value: bigint): unknown {
-  return value >= 0n && value <= MOST_32 ? writer.uint32(Number(value)) : writer.int64(value)
+function putLong(writer: WireWriter, value: bigint): void {
+  if (value >= 0n && value <= MOST_32) writer.varint(Number(value))
+  else writer.varint64(value)
 }
 
 const PUTS: Readonly<Record<ScalarType, Put>> = {
   [ScalarType.DOUBLE]: (writer, value) => writer.double(value),
   [ScalarType.FLOAT]: (writer, value) => writer.float(value),
   [ScalarType.INT64]: putLong,
-  [ScalarType.UINT64]: (writer, value: bigint) =>
-    value <= MOST_32 ? writer.uint32(Number(value)) : writer.uint64(value),
+  [ScalarType.UINT64]: putLong,
   [ScalarType.INT32]: (writer, value) => writer.int32(value),
   [ScalarType.FIXED64]: (writer, value) => writer.fixed64(value),
   [ScalarType.FIXED32]: (writer, value) => writer.fixed32(value),
   [ScalarType.BOOL]: (writer, value) => writer.bool(value),
-  [ScalarType.STRING]: (writer, value) => writer.string(value),
+  [ScalarType.STRING]: (writer, value) => writer.text(value),
   [ScalarType.BYTES]: (writer, value) => writer.bytes(value),
-  [ScalarType.UINT32]: (writer, value) => writer.uint32(value),
-  [ScalarType.SFIXED32]: (writer, value) => writer.sfixed32(value),
-  [ScalarType.SFIXED64]: (writer, value) => writer.sfixed64(value),
+  [ScalarType.UINT32]: (writer, value) => writer.varint(value),
+  [ScalarType.SFIXED32]: (writer, value) => writer.fixed32(value),
+  [ScalarType.SFIXED64]: (writer, value) => writer.fixed64(value),
   [ScalarType.SINT32]: (writer, value) => writer.sint32(value),
   [ScalarType.SINT64]: (writer, value) => writer.sint64(value)
 }

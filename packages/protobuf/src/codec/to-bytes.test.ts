@@ -9,7 +9,7 @@ import { shapesOf } from '../options/shapes.ts'
 import { protoOfText } from '../testing/of-text.ts'
 import { randomProto } from '../testing/random-proto.ts'
 import { NO_HINTS } from './hints.ts'
-import { ByteMessages, bytesWritten } from './to-bytes.ts'
+import { ByteMessages, writeMessage } from './to-bytes.ts'
 import { MessageWriter } from './to-message.ts'
 
 describe('the bytes of a value', () => {
@@ -25,7 +25,7 @@ describe('the bytes of a value', () => {
         const messages = new MessageWriter(shapesOf({}), registry, NO_HINTS)
         const write = new ByteMessages(shapesOf({}), messages).of(desc)
         for (const value of values)
-          assert.deepEqual(bytesWritten(write, value), toBinary(desc, messages.of(desc)(value) as never))
+          assert.deepEqual(writeMessage(write, value).copy(), toBinary(desc, messages.of(desc)(value) as never))
       }),
       { numRuns: runs(50) }
     )

@@ -3,7 +3,7 @@
  * Only messages with forms of their own go that way. All that is known of a message type is worked out once.
  */
 import { type DescField, type DescMessage, ScalarType, toBinary } from '@bufbuild/protobuf'
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { WireType } from '@bufbuild/protobuf/wire'
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import type { Shapes } from '../options/shapes.ts'
 import { type FieldSource, readFrom, sourceOf } from './field-source.ts'
@@ -13,8 +13,9 @@ import { Misfit, misfit, stepTo, within } from './misfit.ts'
 import { type Put, putOf, tagOf, wireTypeOf } from './put.ts'
 import type { ToLocal } from './scalars.ts'
 import type { MessageWriter } from './to-message.ts'
+import { WireWriter } from './wire-writer.ts'
 
-type Write = (writer: BinaryWriter, value: unknown) => void
+type Write = (writer: WireWriter, value: unknown) => void
 
 /** One field of a message. */
 interface FieldWriter extends FieldSource {
@@ -28,17 +29,19 @@ const MOST_KEPT = 65_536
 const MOST_32 = 0xffff_ffff
 
 /** The writer of the last message; `undefined` while it is in use: a getter of a value may encode another message. */
-let spare: BinaryWriter | undefined
+let spare: WireWriter | undefined
 
-/** The bytes that are written. */
-export function bytesWritten(write: Write, value: unknown): Uint8Array<ArrayBuffer> {
-  const writer = spare ?? new BinaryWriter()
+/**
+ * Writes a message. What is returned is valid until the next message is written.
+ * @param room bytes to leave free in front of the message
+ */
+export function writeMessage(write: Write, value: unknown, room = 0): WireWriter {
+  const writer = spare ?? new WireWriter()
   spare = undefined
-  // A writer that was left within a message is not used again.
+  writer.begin(room)
   write(writer, value)
-  const bytes = writer.finish()
-  if (bytes.length <= MOST_KEPT) spare = writer
-  return bytes as Uint8Array<ArrayBuffer>
+  if (writer.length <= MOST_KEPT) spare = writer
+  return writer
 }
 
 /** Writes messages of all types of some files. */
@@ -67,7 +70,7 @@ export class ByteMessages {
   #compile(desc: DescMessage): Write {
     if (!this.#messages.isObject(desc) || desc.fields.some(isGroup)) {
       const message = this.#messages.of(desc)
-      return (writer, value) => void writer.raw(toBinary(desc, message(value) as never))
+      return (writer, value) => writer.raw(toBinary(desc, message(value) as never))
     }
     const fields = [...desc.fields]
       .sort((one, other) => one.number - other.number)
@@ -88,9 +91,10 @@ export class ByteMessages {
     if (type !== ScalarType.INT64 && type !== ScalarType.UINT64) return write
     // Without a bigint, for most of them.
     return (writer, value) => {
-      if (typeof value === 'number' && value > 0 && value <= MOST_32 && Number.isInteger(value))
-        writer.uint32(tag).uint32(value)
-      else write(writer, value)
+      if (typeof value !== 'number' || !(value > 0 && value <= MOST_32 && Number.isInteger(value)))
+        return write(writer, value)
+      writer.varint(tag)
+      writer.varint(value)
     }
   }
 
@@ -104,9 +108,10 @@ export class ByteMessages {
     const write = this.of(desc)
     const tag = tagOf(number, WireType.LengthDelimited)
     return (writer, value) => {
-      writer.uint32(tag).fork()
+      writer.varint(tag)
+      const start = writer.fork()
       write(writer, value)
-      writer.join()
+      writer.join(start)
     }
   }
 
@@ -114,13 +119,14 @@ export class ByteMessages {
     if (field.listKind === 'message') return eachOf(this.#message(field.message, field.number))
     const { convert, put, type } = this.#scalar(field)
     if (!field.packed) return eachOf(explicit(convert, put, tagOf(field.number, wireTypeOf(type))))
-    const each = eachOf((writer, value) => void put(writer, convert(value) as never))
+    const each = eachOf((writer, value) => put(writer, convert(value) as never))
     const tag = tagOf(field.number, WireType.LengthDelimited)
     return (writer, value) => {
       if (Array.isArray(value) && value.length === 0) return
-      writer.uint32(tag).fork()
+      writer.varint(tag)
+      const start = writer.fork()
       each(writer, value)
-      writer.join()
+      writer.join(start)
     }
   }
 
@@ -136,14 +142,15 @@ export class ByteMessages {
     return (writer, value) => {
       for (const [name, one] of entriesOf(value)) {
         if (one === undefined) continue
-        writer.uint32(tag).fork()
+        writer.varint(tag)
+        const start = writer.fork()
         try {
           putKey(writer, name)
           writeValue(writer, one)
         } catch (error) {
           throw within(error, stepTo(name))
         }
-        writer.join()
+        writer.join(start)
       }
     }
   }
@@ -212,7 +219,7 @@ function objectOf({ typeName }: DescMessage, given: unknown): Record<string, unk
 function explicit(convert: ToLocal, put: Put, tag: number): Write {
   return (writer, value) => {
     const local = convert(value)
-    writer.uint32(tag)
+    writer.varint(tag)
     put(writer, local as never)
   }
 }
@@ -223,7 +230,7 @@ function implicit(field: DescField, convert: ToLocal, put: Put, tag: number): Wr
   return (writer, value) => {
     const local = convert(value)
     if (isDefault(local)) return
-    writer.uint32(tag)
+    writer.varint(tag)
     put(writer, local as never)
   }
 }
@@ -254,7 +261,7 @@ function eachOf(write: Write): Write {
 }
 
 /** Writes the key of an entry. */
-function keyWriter(type: ScalarType): (writer: BinaryWriter, name: string) => void {
+function keyWriter(type: ScalarType): (writer: WireWriter, name: string) => void {
   const key = keyOf(type)
   const put = putOf(type)
   const tag = tagOf(1, wireTypeOf(type))
@@ -268,7 +275,7 @@ function keyWriter(type: ScalarType): (writer: BinaryWriter, name: string) => vo
           : Number
   return (writer, name) => {
     const local = convert(key(name))
-    writer.uint32(tag)
+    writer.varint(tag)
     put(writer, local as never)
   }
 }

@@ -16,7 +16,7 @@ export const MessageFlag = {
 } as const
 
 /** Bytes before each message. */
-const PREFIX = 5
+export const PREFIX = 5
 const LENGTH_AT = 1
 /** First size of the buffer of a message that spans frames: a peer may announce a long one and never send it. */
 const FIRST_SIZE = 1_024
@@ -138,14 +138,18 @@ export class MessageReader {
 
 /** A message with its prefix. @param flags of `MessageFlag` */
 export function prefixed(message: Uint8Array, flags = 0): Uint8Array<ArrayBuffer> {
-  const { length } = message
-  const whole = new Uint8Array(PREFIX + length)
-  whole[0] = flags
-  // Without a DataView, which would be one object more for each value of a stream.
-  whole[LENGTH_AT] = length >>> 24
-  whole[LENGTH_AT + 1] = length >>> 16
-  whole[LENGTH_AT + 2] = length >>> 8
-  whole[LENGTH_AT + 3] = length
+  const whole = new Uint8Array(PREFIX + message.length)
   whole.set(message, PREFIX)
+  writePrefix(whole, message.length, flags)
   return whole
+}
+
+/** Writes the prefix of a message into the first `PREFIX` bytes of a buffer. @param flags of `MessageFlag` */
+export function writePrefix(buffer: Uint8Array, length: number, flags = 0): void {
+  buffer[0] = flags
+  // Without a DataView, which would be one object more for each value of a stream.
+  buffer[LENGTH_AT] = length >>> 24
+  buffer[LENGTH_AT + 1] = length >>> 16
+  buffer[LENGTH_AT + 2] = length >>> 8
+  buffer[LENGTH_AT + 3] = length
 }

@@ -11,8 +11,9 @@ const KEPT_SIZE = 256 * 1024
 /** Number of buffers kept for all writers together, so that an idle connection holds none. */
 const MAX_SPARE = 32
 
-/** Bytes up to this length are copied in a loop. */
+/** Bytes up to this length are copied in a loop. A part of a buffer would be an object more for `set`. */
 const SHORT = 24
+const SHORT_PART = 64
 
 const spare: Uint8Array[] = []
 const NO_BUFFER = new Uint8Array()
@@ -110,6 +111,17 @@ export class ByteWriter {
     if (length <= SHORT)
       for (let index = 0; index < length; index++) buffer[at + index] = bytes[index] as number
     else buffer.set(bytes, at)
+    this.length = at + length
+  }
+
+  /** Copies the bytes between two positions of another buffer. */
+  part(from: Uint8Array, start: number, end: number): void {
+    const length = end - start
+    if (length > SHORT_PART) return this.bytes(from.subarray(start, end))
+    this.#reserve(length)
+    const buffer = this.buffer
+    const at = this.length
+    for (let index = 0; index < length; index++) buffer[at + index] = from[start + index] as number
     this.length = at + length
   }
 
