@@ -18,8 +18,11 @@ const found = new WeakMap<Dispatcher, Map<string, HandlerPattern>>()
  */
 export function handlerPatternOf(dispatcher: Dispatcher, method: GrpcMethod): HandlerPattern {
   const key = method.pattern === method.path ? method.path : `${method.pattern} ${method.path}`
-  const known = found.get(dispatcher) ?? new Map<string, HandlerPattern>()
-  found.set(dispatcher, known)
+  let known = found.get(dispatcher)
+  if (known === undefined) {
+    known = new Map()
+    found.set(dispatcher, known)
+  }
   const before = known.get(key)
   if (before !== undefined) return before
   const kind = method.kind === 'event' ? 'event' : 'message'

@@ -10,7 +10,7 @@ import {
 } from '@bufbuild/protobuf'
 import { scalarZeroValue } from '@bufbuild/protobuf/reflect'
 import { base64Encode } from '@bufbuild/protobuf/wire'
-import { FieldOptions_JSType, isWrapperDesc } from '@bufbuild/protobuf/wkt'
+import { FeatureSet_FieldPresence, FieldOptions_JSType, isWrapperDesc } from '@bufbuild/protobuf/wkt'
 import type { Shapes } from '../options/shapes.ts'
 import { dropsDefaults, isImplicit, isOptional } from '../presence.ts'
 import type { Hints } from './hints.ts'
@@ -23,9 +23,15 @@ import { ANY, isUnwrapped, type Local, wellKnownReader } from './well-known.ts'
 
 type Read = (message: Local) => unknown
 /** Makes the value that a user gets. @throws {Misfit} */
-type FromLocal = (local: unknown) => unknown
-/** Adds a field of a message to the object that is made. */
-type FieldReader = (message: Record<string, unknown>, made: Record<string, unknown>) => void
+export type FromLocal = (local: unknown) => unknown
+/** Adds the value of a field to the object that is made; `undefined`: the message does not have the field. */
+type Add = (made: Record<string, unknown>, local: unknown) => void
+
+/** One field of a message. */
+export interface FieldReader {
+  readonly name: string
+  readonly add: Add
+}
 
 /** A field that is neither a list nor a map. */
 type SingleField = Exclude<DescField, { readonly fieldKind: 'list' } | { readonly fieldKind: 'map' }>
@@ -61,23 +67,41 @@ export class MessageReader {
     if (desc.typeName === ANY && this.#shapes.wellKnown === 'values') return (message) => this.#any(message)
     if (isUnwrapped(desc, this.#shapes)) {
       const [field] = desc.fields as [DescField]
-      const one = this.#value(field)
+      const one = this.value(field)
       return (message) => one(message[field.localName])
     }
-    const names = desc.fields.map((field) => fieldName(field, this.#shapes))
-    const fields = desc.fields.map((field, index) => this.#field(field, names[index] as string))
+    const fields = this.fields(desc, (field) => this.value(field))
+    const finds = desc.fields.map(finder)
     if (this.#hints.wrappers.has(desc.typeName))
-      return wrapperReader(fields[0] as FieldReader, names[0] as string)
+      return wrapperReader(fields[0] as FieldReader, finds[0] as Read)
     return (message) => {
       const made: Record<string, unknown> = {}
       let at = 0
       try {
-        for (; at < fields.length; at++) (fields[at] as FieldReader)(message, made)
+        for (; at < fields.length; at++) (fields[at] as FieldReader).add(made, (finds[at] as Read)(message))
       } catch (error) {
-        throw within(error, stepTo(names[at] as string))
+        throw within(error, stepTo((fields[at] as FieldReader).name))
       }
       return made
     }
+  }
+
+  /** Whether values of a message are objects with its fields, and no value has a form of its own. */
+  isObject(desc: DescMessage): boolean {
+    return (
+      wellKnownReader(desc, this.#shapes) === undefined &&
+      !(desc.typeName === ANY && this.#shapes.wellKnown === 'values') &&
+      !isUnwrapped(desc, this.#shapes) &&
+      !this.#hints.wrappers.has(desc.typeName)
+    )
+  }
+
+  /** The fields of a message in order. @param read makes the reader of one value of a field, or of an item of it */
+  fields(desc: DescMessage, read: (field: DescField) => FromLocal): FieldReader[] {
+    return desc.fields.map((field) => {
+      const name = fieldName(field, this.#shapes)
+      return { name, add: this.#field(field, name, read(field)) }
+    })
   }
 
   #any({ typeUrl, value }: Local): Record<string, unknown> {
@@ -89,53 +113,42 @@ export class MessageReader {
     return isValue ? { '@type': url, value: read } : { '@type': url, ...(read as object) }
   }
 
-  #field(field: DescField, name: string): FieldReader {
-    const { localName } = field
+  #field(field: DescField, name: string, one: FromLocal): Add {
     const { defaults } = this.#shapes
-    if (field.fieldKind === 'list') {
-      const item = this.#value(field)
-      return (message, made) => {
-        const items = message[localName] as unknown[]
-        if (items.length > 0 || defaults !== 'none') setOwn(made, name, readList(items, item))
+    if (field.fieldKind === 'list')
+      return (made, items) => {
+        const read = readList((items as unknown[] | undefined) ?? [], one)
+        if (read.length > 0 || defaults !== 'none') setOwn(made, name, read)
       }
-    }
-    if (field.fieldKind === 'map') {
-      const item = this.#value(field)
-      return (message, made) => {
-        const entries = readMap(message[localName] as Record<string, unknown>, item)
+    if (field.fieldKind === 'map')
+      return (made, local) => {
+        const entries = readMap((local as Record<string, unknown> | undefined) ?? {}, one)
         if (defaults !== 'none' || Object.keys(entries).length > 0) setOwn(made, name, entries)
       }
-    }
-    if (field.oneof !== undefined) return this.#inOneof(field, field.oneof, name)
-    return dropsDefaults(field) ? this.#implicit(field, name) : this.#explicit(field, name)
+    if (field.oneof !== undefined) return this.#inOneof(field.oneof, name, one)
+    return dropsDefaults(field) ? this.#implicit(field, name, one) : this.#explicit(field, name, one)
   }
 
   /** A field that always has a value; what was not sent is its default. */
-  #implicit(field: SingleField, name: string): FieldReader {
-    const one = this.#value(field)
-    const { localName } = field
+  #implicit(field: SingleField, name: string, one: FromLocal): Add {
+    const zero = zeroOf(field)
     if (field.enum !== undefined && this.#hints.literals.has(field.enum.typeName))
-      return (message, made) => {
-        const literal = one(message[localName])
+      return (made, local) => {
+        const literal = one(local ?? zero)
         if (literal !== undefined) setOwn(made, name, literal)
       }
     if (this.#shapes.defaults === 'all' || this.#shapes.defaults === 'nulls')
-      return (message, made) => setOwn(made, name, one(message[localName]))
-    const zero = zeroOf(field)
-    return (message, made) => {
-      const value = message[localName]
-      if (!isDefault(value, zero)) setOwn(made, name, one(value))
+      return (made, local) => setOwn(made, name, one(local ?? zero))
+    return (made, local) => {
+      if (local !== undefined && !isDefault(local, zero)) setOwn(made, name, one(local))
     }
   }
 
   /** A field that may be missing. */
-  #explicit(field: SingleField, name: string): FieldReader {
-    const one = this.#value(field)
-    const { localName } = field
+  #explicit(field: SingleField, name: string, one: FromLocal): Add {
     const absent = this.#absent(field, one)
-    return (message, made) => {
-      if (Object.hasOwn(message, localName) && message[localName] !== undefined)
-        setOwn(made, name, one(message[localName]))
+    return (made, local) => {
+      if (local !== undefined) setOwn(made, name, one(local))
       else if (absent !== undefined) setOwn(made, name, absent())
     }
   }
@@ -151,21 +164,17 @@ export class MessageReader {
     return () => one(zero)
   }
 
-  #inOneof(field: SingleField, oneof: DescOneof, name: string): FieldReader {
-    const { localName } = field
-    const one = this.#value(field)
-    const group = oneof.localName
+  #inOneof(oneof: DescOneof, name: string, one: FromLocal): Add {
     const named = this.#shapes.oneofs === 'named' ? oneofName(oneof, this.#shapes) : undefined
-    return (message, made) => {
-      const set = message[group] as { readonly case?: string; readonly value?: unknown }
-      if (set.case !== localName) return
-      setOwn(made, name, one(set.value))
+    return (made, local) => {
+      if (local === undefined) return
+      setOwn(made, name, one(local))
       if (named !== undefined) setOwn(made, named, name)
     }
   }
 
   /** One value of a field, or of an item of its list or map. */
-  #value(field: DescField): FromLocal {
+  value(field: DescField): FromLocal {
     if (field.enum !== undefined) return this.#enum(field.enum)
     if (field.scalar === undefined) return this.#message(field)
     const { int64, bytes } = this.#shapes
@@ -192,7 +201,7 @@ export class MessageReader {
     const desc = field.message as DescMessage
     const read = this.of(desc)
     if (field.fieldKind === 'message' && field.oneof === undefined && isWrapperDesc(desc)) {
-      const one = this.#value(desc.fields[0] as DescField)
+      const one = this.value(desc.fields[0] as DescField)
       return isUnwrapped(desc, this.#shapes) ? one : (value) => read({ $typeName: desc.typeName, value })
     }
     if (desc.typeName === 'google.protobuf.Struct' && field.parent.typeName !== 'google.protobuf.Value')
@@ -202,15 +211,28 @@ export class MessageReader {
 }
 
 /** A message that stands for its only field. */
-function wrapperReader(read: FieldReader, name: string): Read {
+function wrapperReader({ name, add }: FieldReader, find: Read): Read {
   return (message) => {
     const made: Record<string, unknown> = {}
-    read(message, made)
+    add(made, find(message))
     return made[name]
   }
 }
 
-function same(value: unknown): unknown {
+/** Finds what protobuf-es has of a field; `undefined` if the message does not have it. */
+function finder({ oneof, localName, presence }: DescField): Read {
+  if (oneof !== undefined)
+    return (message) => {
+      const set = message[oneof.localName] as { readonly case?: string; readonly value?: unknown }
+      return set.case === localName ? set.value : undefined
+    }
+  // The defaults of other fields are in their prototype.
+  if (presence === FeatureSet_FieldPresence.IMPLICIT) return (message) => message[localName]
+  return (message) => (Object.hasOwn(message, localName) ? message[localName] : undefined)
+}
+
+/** A value that protobuf-es has as users get it. */
+export function same(value: unknown): unknown {
   return value
 }
 
@@ -234,7 +256,8 @@ function zeroOf(field: DescField): unknown {
 function isDefault(value: unknown, zero: unknown): boolean {
   if (value instanceof Uint8Array) return value.length === 0
   // With `jstype = JS_STRING` protobuf-es has texts of 64-bit integers.
-  return Object.is(value, zero) || (value === '0' && zero === 0n)
+  // The reader of bytes has numbers of small ones.
+  return Object.is(value, zero) || ((value === '0' || value === 0) && zero === 0n)
 }
 
 function readList(items: readonly unknown[], item: FromLocal): unknown[] {

@@ -3,6 +3,7 @@ import { type DescMessage, type FileRegistry, fromBinary, fromJson, toJson } fro
 import { describe, MicroserviceError, OptionError, ProtocolError } from '@elysia-microservices/transport/kit'
 import type { Shapes } from '../options/shapes.ts'
 import type { JsonValue, MessageCodec } from '../proto.ts'
+import { ByteReaders, READING } from './from-bytes.ts'
 import { MessageReader } from './from-message.ts'
 import { type Hints, NO_HINTS } from './hints.ts'
 import { Misfit } from './misfit.ts'
@@ -18,6 +19,7 @@ export class Codecs {
   readonly #writer: MessageWriter
   readonly #bytes: ByteMessages
   readonly #reader: MessageReader
+  readonly #readers: ByteReaders
   readonly #codecs = new Map<string, MessageCodec>()
 
   constructor(registry: FileRegistry, shapes: Shapes, hints: Hints = NO_HINTS) {
@@ -27,6 +29,7 @@ export class Codecs {
     this.#writer = new MessageWriter(shapes, registry, hints)
     this.#bytes = new ByteMessages(shapes, this.#writer)
     this.#reader = new MessageReader(shapes, registry, hints)
+    this.#readers = new ByteReaders(this.#reader)
   }
 
   of(desc: DescMessage): MessageCodec {
@@ -44,6 +47,7 @@ export class Codecs {
     const write = this.#writer.of(desc)
     const writeBytes = this.#bytes.of(desc)
     const read = this.#reader.of(desc)
+    const readBytes = this.#readers.of(desc)
     // Any JSON may be `null`, or nothing. A wrapper stands for a value that may be either.
     const isAny = isJson(desc, this.#shapes)
     const isWrapper = this.#hints.wrappers.has(typeName)
@@ -63,8 +67,13 @@ export class Codecs {
       typeName,
       encode: (value) => encodeShared(value, 0).copy(),
       encodeShared,
-      decode: (bytes) =>
-        receiving(typeName, () => read(fromBinary(desc, bytes, READING) as unknown as Local)),
+      decode(bytes) {
+        try {
+          return readBytes(bytes)
+        } catch {
+          return receiving(typeName, () => read(fromBinary(desc, bytes, READING) as unknown as Local))
+        }
+      },
       toJson: (value) => {
         try {
           const message = isEmpty(value) ? EMPTY_VALUE : write(given(value))
@@ -83,8 +92,6 @@ export class Codecs {
 
 /** A `google.protobuf.Value` without a value. */
 const EMPTY_VALUE = { $typeName: 'google.protobuf.Value', kind: { case: undefined } }
-/** Fields that the descriptor does not have are not kept. */
-const READING = { readUnknownFields: false }
 
 function writeNothing(): void {}
 

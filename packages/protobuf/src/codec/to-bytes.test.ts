@@ -25,7 +25,10 @@ describe('the bytes of a value', () => {
         const messages = new MessageWriter(shapesOf({}), registry, NO_HINTS)
         const write = new ByteMessages(shapesOf({}), messages).of(desc)
         for (const value of values)
-          assert.deepEqual(writeMessage(write, value).copy(), toBinary(desc, messages.of(desc)(value) as never))
+          assert.deepEqual(
+            writeMessage(write, value).copy(),
+            toBinary(desc, messages.of(desc)(value) as never)
+          )
       }),
       { numRuns: runs(50) }
     )

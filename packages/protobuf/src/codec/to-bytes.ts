@@ -226,26 +226,22 @@ function explicit(convert: ToLocal, put: Put, tag: number): Write {
 
 /** A field that always has a value: its default is not written. */
 function implicit(field: DescField, convert: ToLocal, put: Put, tag: number): Write {
-  const isDefault = defaultOf(field)
+  const zero = zeroOf(field)
+  const isBytes = field.scalar === ScalarType.BYTES
   return (writer, value) => {
     const local = convert(value)
-    if (isDefault(local)) return
+    // -0 is not the default.
+    if (isBytes ? (local as Uint8Array).length === 0 : Object.is(local, zero)) return
     writer.varint(tag)
     put(writer, local as never)
   }
 }
 
-function defaultOf({ enum: desc, scalar }: DescField): (local: unknown) => boolean {
-  if (desc !== undefined) {
-    const zero = desc.values[0]?.number ?? 0
-    return (local) => local === zero
-  }
-  if (scalar === ScalarType.STRING) return (local) => local === ''
-  if (scalar === ScalarType.BOOL) return (local) => local === false
-  if (scalar === ScalarType.BYTES) return (local) => (local as Uint8Array).length === 0
-  if (LONG.has(scalar as ScalarType)) return (local) => local === 0n
-  // -0 is not the default.
-  return (local) => Object.is(local, 0)
+function zeroOf({ enum: desc, scalar }: DescField): unknown {
+  if (desc !== undefined) return desc.values[0]?.number ?? 0
+  if (scalar === ScalarType.STRING) return ''
+  if (scalar === ScalarType.BOOL) return false
+  return LONG.has(scalar as ScalarType) ? 0n : 0
 }
 
 function eachOf(write: Write): Write {
