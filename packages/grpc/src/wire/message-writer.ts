@@ -9,8 +9,8 @@ export function framed(message: Uint8Array, packsFrom: number): Uint8Array {
 }
 
 /**
- * Encodes a value as `framed` has it. What is returned is valid until the next value is encoded, whoever does it: so a value
- * of a stream takes no memory of its own.
+ * Encodes a value as `framed` has it. The bytes are valid until the next value is encoded, of any call: so a value of a
+ * stream takes no memory of its own.
  * @throws the codec's error
  */
 export function encodeFramed(codec: MessageCodec, value: unknown, packsFrom: number): SharedBytes {

@@ -71,7 +71,7 @@ export class Codecs {
         try {
           return readBytes(bytes)
         } catch {
-          // What is rare, or wrong: see `from-bytes.ts`.
+          // The message is rare or wrong: see `from-bytes.ts`.
           return receiving(typeName, () => read(fromBinary(desc, bytes, READING) as unknown as Local))
         }
       },
