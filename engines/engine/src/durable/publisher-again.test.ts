@@ -177,16 +177,21 @@ describe('another way to the engine', () => {
     await published
   })
 
-  it('has nothing to send if all was confirmed while it was opened', async () => {
+  it('has nothing to send if the engine has answered while it was opened', async () => {
     const { sent, publish, confirm } = publishing({
       reopen: async () => {
         await new Promise((resolve) => setTimeout(resolve, 2_000))
         confirm('a')
       }
     })
-    await time.settled(publish('a'))
-    await time.pass(AGAIN)
-    assert.equal(sent.length, 1)
+    const published = publish('a')
+    await time.pass(AGAIN + LOOK + 1_000)
+    const second = publish('b')
+    await time.settled(published)
+    await time.pass(2_000)
+    assert.deepEqual(sent, ['a 0', 'b 7.25'], 'one that has just been sent was sent again')
+    confirm('b')
+    await second
   })
 })
 
