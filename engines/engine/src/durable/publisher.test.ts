@@ -303,6 +303,32 @@ describe('a publisher', () => {
     await assert.rejects(publisher.publish(event('d')), /over/)
   })
 
+  it('hears no more of the signal of an event that has ended, however it has ended', async () => {
+    const { server, publisher } = publishing()
+    const { signal } = new AbortController()
+    let listeners = 0
+    const { addEventListener, removeEventListener } = signal
+    signal.addEventListener = (...args: [string, () => void]) => {
+      listeners++
+      addEventListener.apply(signal, args)
+    }
+    signal.removeEventListener = (...args: [string, () => void]) => {
+      listeners--
+      removeEventListener.apply(signal, args)
+    }
+    const stored = publisher.publish(event('a', { signal }))
+    const refused = assert.rejects(publisher.publish(event('b', { signal })), /full/)
+    const late = assert.rejects(publisher.publish(event('c', { signal, timeout: 5 })), TimeoutError)
+    assert.equal(listeners, 3)
+    await turn()
+    server.store(1)
+    server.store(1, new NotStoredError('the stream is full', false))
+    server.answer(2)
+    await Promise.all([stored, refused, late])
+    assert.equal(listeners, 0)
+    publisher.close(new Error('over'))
+  })
+
   it('waits for a stream before the first event of a subject, and fails what has none', async () => {
     const failure = new NotStoredError('no', false)
     const { publisher, server } = publishing(() => Promise.reject(failure))

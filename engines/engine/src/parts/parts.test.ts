@@ -3,7 +3,10 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { VirtualTime } from '@elysia-microservices/test-support'
 import type { Carried, Carrier, Words } from '../carrier.ts'
+import { newSecret } from '../secret.ts'
+import type { Subject } from '../server/subjects.ts'
 import { LOST_AFTER, letterAt, textOf } from '../words.ts'
+import { partOf, readPart } from './part.ts'
 import { inParts, MARGIN } from './parts.ts'
 
 const REPLY = '_INBOX.me.1'
@@ -22,12 +25,18 @@ afterEach(() => time[Symbol.dispose]())
 function sending() {
   const sent: { readonly address: string; readonly words: Words; readonly rest: readonly unknown[] }[] = []
   let hear: (message: Carried) => void = () => {}
+  let take: (subject: Subject, message: Carried) => void = () => {}
   const carrier = {
     everyone: 'everyone',
     isConnected: true,
     maxPayload: ROOM,
     newInbox: () => '_INBOX.parts.',
     isInbox: (address: string) => address.startsWith('_INBOX.'),
+    flush: async () => {},
+    close: async () => {},
+    take: async (_: unknown, receive: typeof take) => {
+      take = receive
+    },
     listen: (_: string, receive: typeof hear) => {
       hear = receive
     },
@@ -44,6 +53,8 @@ function sending() {
         return isPart ? address : `${address} ${textOf(words).slice(0, 20)}`
       }),
     firsts: sent,
+    /** A message arrives at a subject of the service. */
+    arrives: (message: Carried) => take({} as Subject, message),
     /** A service names the address of further parts, and says how many bytes it has. */
     acknowledge: (reply: string, bytes: number, address = REPLY) =>
       hear({ address, words: `~+${bytes}`, reply, headers: undefined })
@@ -130,5 +141,39 @@ describe('an answer in parts', () => {
     parted.publish('_INBOX.caller.1', LARGE, 'control.1')
     assert.deepEqual(sent(), times(10, '_INBOX.caller.1'))
     assert.equal(parted.isSending('control.1'), false)
+  })
+})
+
+describe('a request whose first part arrives', () => {
+  it('is assembled here, unless its service says that another one answers it', async () => {
+    for (const [answers, isTaken] of [
+      [undefined, true],
+      [() => true, true],
+      [() => false, false]
+    ] as const) {
+      const { parted, arrives, sent } = sending()
+      const received: Words[] = []
+      await parted.take([], (_, { words }) => void received.push(words), answers)
+      const first = partOf(newSecret(), 0, 9, new Uint8Array(3))
+      arrives({ address: 'orders', words: first, reply: '_INBOX.caller.1', headers: undefined })
+      await new Promise(setImmediate)
+      assert.deepEqual([received.length, sent()], isTaken ? [0, ['_INBOX.caller.1']] : [1, []])
+      await parted.close()
+    }
+  })
+})
+
+describe('a part', () => {
+  it('is read as it was written', () => {
+    const id = newSecret()
+    const part = readPart(partOf(id, 7, 1_000, new Uint8Array([1, 10, 3])))
+    assert.deepEqual(
+      { ...part, bytes: [...(part?.bytes ?? [])] },
+      { id, index: 7, size: 1_000, bytes: [1, 10, 3] }
+    )
+    const text = textOf(partOf(id, 0, 2, new TextEncoder().encode('ab')))
+    assert.equal(readPart(text)?.id, id)
+    for (const words of [`~${id} 0 0\n`, `~${id} -1 5\nx`, `~${id} 0\nx`, `~${id} 0 5 x`, '~'])
+      assert.equal(readPart(words), undefined, words)
   })
 })
