@@ -127,7 +127,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   grpc: [
     ['http2', 'methods.ts'],
-    ['wire'],
+    ['wire', 'method-patterns.ts'],
     ['description.ts', 'options'],
     ['own'],
     ['server', 'client'],

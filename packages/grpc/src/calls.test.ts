@@ -133,6 +133,7 @@ describe('calls of this library', () => {
         const { 'x-id-bin': given } = metadata as Record<string, Uint8Array>
         set.headers['x-got'] = `${given} ${headers['x-id-bin']}`
         set.headers['trace-bin'] = bytes
+        set.headers['spans-bin'] = [bytes, Uint8Array.of(7)]
         set.trailers['cost'] = '7'
         return 'one'
       },
@@ -152,7 +153,9 @@ describe('calls of this library', () => {
     }
     const asking = { ...options, headers: { 'x-id-bin': bytes } }
     heard.push(await soon(pair.caller.request('test.Kinds/Unary', 'x', asking)))
-    const head = { headers: { 'x-got': '0,255 AP8=', 'trace-bin': bytes } }
+    const head = {
+      headers: { 'x-got': '0,255 AP8=', 'trace-bin': bytes, 'spans-bin': [bytes, Uint8Array.of(7)] }
+    }
     assert.deepEqual(taken(), [head, { trailers: { cost: '7' } }, 'one'])
     const stream = (data: string) =>
       new StreamValues((receiver) => pair.caller.stream('test.Kinds/Down', data, receiver, options))

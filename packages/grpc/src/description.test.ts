@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ProtocolError } from '@elysia-microservices/transport/kit'
+import { ProtocolError, routeOf } from '@elysia-microservices/transport/kit'
 import { byPatterns, withDescription } from './description.ts'
 import type { GrpcMethod } from './methods.ts'
 import { METHODS } from './testing/service.ts'
@@ -54,5 +54,28 @@ describe('the methods of a client', () => {
     assert.equal(methods.method('orders.total'), TOTAL)
     assert.equal(methods.method('orders.Orders/Total'), TOTAL)
     assert.equal(methods.method('orders.nothing'), undefined)
+  })
+
+  it('are found without their package, and by what decorators of Nest name, if that fits one method alone', () => {
+    const of = (service: string, name: string): GrpcMethod => ({
+      ...TOTAL,
+      path: `${service}/${name}`,
+      pattern: `${service}/${name}`
+    })
+    const [get, other, list] = [of('a.v1.Orders', 'Get'), of('b.Orders', 'Get'), of('b.Orders', 'List')]
+    const methods = byPatterns({
+      services: [
+        { name: 'a.v1.Orders', methods: [get] },
+        { name: 'b.Orders', methods: [other, list] }
+      ],
+      method: () => undefined
+    })
+    const nest = (service: string, rpc: string) => routeOf({ service, rpc, streaming: 'no_stream' })
+    assert.equal(methods.method('Orders/List'), list)
+    assert.equal(methods.method(nest('Orders', 'List')), list)
+    assert.equal(methods.method(nest('v1.Orders', 'Get')), get)
+    assert.equal(methods.method(nest('b.Orders', 'Get')), other)
+    for (const route of ['Orders/Get', nest('Orders', 'Get'), nest('Orders', 'None')])
+      assert.equal(methods.method(route), undefined)
   })
 })

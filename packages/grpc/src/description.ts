@@ -3,7 +3,8 @@
  * service. So the command line and the console can ask a service that has no other transport. Data and answer are JSON
  * in a `google.protobuf.StringValue`.
  */
-import { DESCRIBE_ROUTE, ProtocolError, text } from '@elysia-microservices/transport/kit'
+import { DESCRIBE_ROUTE, ProtocolError, routeOf, text } from '@elysia-microservices/transport/kit'
+import { patternsOf } from './method-patterns.ts'
 import type { GrpcMethod, GrpcMethods, MessageCodec } from './methods.ts'
 import { bytesField, readFields } from './wire/protobuf.ts'
 
@@ -45,12 +46,20 @@ export function withDescription(methods: GrpcMethods): GrpcMethods {
   }
 }
 
-/** The methods of a client, by the patterns of handlers too, and the questions for a description. */
+/**
+ * The methods of a client, by the patterns of handlers too, and the questions for a description. A pattern that fits several
+ * methods, as services of two packages have the same name, stands for none.
+ */
 export function byPatterns(methods: GrpcMethods): GrpcMethods {
-  const known = new Map(
-    (methods.services ?? []).flatMap(({ methods: own = [] }) => own.map((one) => [one.pattern, one] as const))
-  )
-  return { method: (route) => methods.method(route) ?? known.get(route) ?? questionOf(route) }
+  const all = (methods.services ?? []).flatMap(({ methods: own = [] }) => own)
+  const chosen = new Map(all.map((one) => [one.pattern, one]))
+  const others = new Map<string, GrpcMethod | undefined>()
+  for (const one of all)
+    for (const route of new Set(patternsOf(one).map(routeOf)))
+      others.set(route, others.has(route) ? undefined : one)
+  return {
+    method: (route) => methods.method(route) ?? chosen.get(route) ?? others.get(route) ?? questionOf(route)
+  }
 }
 
 function questionOf(route: string): GrpcMethod | undefined {

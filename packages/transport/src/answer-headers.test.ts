@@ -81,7 +81,9 @@ describe('what a handler sets beside its answer', () => {
     for (const [name, value, expected] of [
       ['count', 1, /a text/],
       ['bytes', BYTES, /a name that ends in '-bin'/],
-      ['trace-bin', 'text', /bytes, because its name ends in '-bin'/],
+      ['trace-bin', 'text', /bytes or a list of them, because its name ends in '-bin'/],
+      ['trace-bin', [], /bytes or a list of them/],
+      ['trace-bin', [BYTES, 'text'], /bytes or a list of them/],
       ['none', undefined, /a text/],
       ['elysia-timeout', '1', /is a reserved name/]
     ] as const)
@@ -98,7 +100,13 @@ describe('what a handler sets beside its answer', () => {
 describe('headers on the wire', () => {
   const name = fc.string({ minLength: 1 }).filter((text) => !text.startsWith('elysia-'))
   const some = fc
-    .array(fc.oneof(fc.tuple(name, fc.string()), fc.tuple(name, fc.uint8Array({ maxLength: 300 }))))
+    .array(
+      fc.oneof(
+        fc.tuple(name, fc.string()),
+        fc.tuple(name, fc.uint8Array({ maxLength: 300 })),
+        fc.tuple(name, fc.array(fc.uint8Array({ maxLength: 9 }), { minLength: 2, maxLength: 3 }))
+      )
+    )
     .map((entries) => {
       const set = new SentSet(false)
       for (const [key, value] of entries) {

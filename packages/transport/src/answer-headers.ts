@@ -3,18 +3,18 @@
  * A service sends them only to callers who ask for them.
  */
 import { OptionError, ProtocolError } from './errors/index.ts'
-import { ENDS_BINARY, RESERVED_PREFIX, refuseReserved, toBase64 } from './headers.ts'
+import { ENDS_BINARY, headerText, RESERVED_PREFIX, refuseReserved } from './headers.ts'
 
-/** Headers that came beside an answer: texts, and bytes under names that end in `-bin`. */
+/** Headers that came beside an answer: texts, and bytes under names that end in `-bin`, several as a list. */
 export interface AnswerHeaders {
-  readonly [name: `${string}-bin`]: Uint8Array
-  readonly [name: string]: string | Uint8Array
+  readonly [name: `${string}-bin`]: Uint8Array | readonly Uint8Array[]
+  readonly [name: string]: string | Uint8Array | readonly Uint8Array[]
 }
 
-/** Headers of an answer that a handler sets: texts, and bytes under names that end in `-bin`. */
+/** Headers of an answer that a handler sets: texts, and bytes or a list of them under names that end in `-bin`. */
 export interface SettableHeaders {
-  [name: `${string}-bin`]: Uint8Array
-  [name: string]: string | Uint8Array
+  [name: `${string}-bin`]: Uint8Array | readonly Uint8Array[]
+  [name: string]: string | Uint8Array | readonly Uint8Array[]
 }
 
 /** The header of a call that asks for the headers of its answer. */
@@ -87,11 +87,11 @@ function settable(place: Place): SettableHeaders {
       if (place.isSent) throw new OptionError(path, `${path} cannot be set any more: ${place.advice}`)
       refuseReserved(String(name), path)
       const isBinary = String(name).endsWith(ENDS_BINARY)
-      if (isBinary ? !(value instanceof Uint8Array) : typeof value !== 'string')
+      if (typeof value === 'string' ? isBinary : headerText(String(name), value) === undefined)
         throw OptionError.expected(
           path,
           isBinary
-            ? "bytes, because its name ends in '-bin'"
+            ? "bytes or a list of them, because its name ends in '-bin'"
             : "a text; bytes have a name that ends in '-bin'",
           value
         )
@@ -106,7 +106,8 @@ function taken(place: Place): Readonly<Record<string, string>> | undefined {
   const entries = Object.entries(place.values)
   if (entries.length === 0) return undefined
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, typeof value === 'string' ? value : toBase64(value)])
+    // They were checked when they were set.
+    entries.map(([name, value]) => [name, headerText(name, value) as string])
   )
 }
 
@@ -119,9 +120,11 @@ export function readAnswerHeaders(json: string): ReceivedHeaders {
     const read: unknown = JSON.parse(json, (name, value: unknown) => {
       // Values that are no texts are left out.
       if (typeof value !== 'string') return typeof value === 'object' ? value : undefined
-      return name.endsWith(ENDS_BINARY)
-        ? Uint8Array.from(atob(value), (character) => character.charCodeAt(0))
-        : value
+      if (!name.endsWith(ENDS_BINARY)) return value
+      const all = value
+        .split(',')
+        .map((one) => Uint8Array.from(atob(one), (character) => character.charCodeAt(0)))
+      return all.length > 1 ? all : all[0]
     })
     return Object(read) as object
   } catch (cause) {

@@ -43,7 +43,8 @@ export function headerText(name: string, value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (!name.endsWith(ENDS_BINARY)) return undefined
   const all: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return all.every((one) => one instanceof Uint8Array) ? all.map(toBase64).join(',') : undefined
+  const areBytes = all.length > 0 && all.every((one) => one instanceof Uint8Array)
+  return areBytes ? all.map(toBase64).join(',') : undefined
 }
 
 export function toBase64(bytes: Uint8Array): string {

@@ -253,11 +253,9 @@ export class OutgoingCall implements StreamListener {
     if (!call.asksForHeaders) return true
     const metadata: Metadata = {}
     for (const { name, value } of fields) addMetadata(metadata, name, value)
-    const entries = Object.entries(metadata)
-    if (entries.length === 0) return true
+    if (Object.keys(metadata).length === 0) return true
     try {
-      // Of several values of bytes under one name, only other libraries send more than the first.
-      call.heard({ [place]: Object.fromEntries(entries.map(([name, value]) => [name, firstOf(value)])) })
+      call.heard({ [place]: metadata })
     } catch (error) {
       this.#owner.giveUp(call, error as Error)
     }
@@ -274,10 +272,6 @@ export class OutgoingCall implements StreamListener {
   #wrong(reason: string): void {
     this.#owner.giveUp(this.#call, new ProtocolError(reason))
   }
-}
-
-function firstOf(value: Metadata[string]): string | Uint8Array {
-  return typeof value === 'object' && !(value instanceof Uint8Array) ? (value[0] as Uint8Array) : value
 }
 
 function fieldIn(fields: readonly Field[], wanted: string): string | undefined {

@@ -1,6 +1,6 @@
 /** The pattern by which a handler of the service answers a method. */
-import { type Dispatcher, nameOf, type Pattern, routeOf } from '@elysia-microservices/transport/kit'
-import { grpcPatternsOf } from '@elysia-microservices/transport/nest'
+import { type Dispatcher, nameOf, routeOf } from '@elysia-microservices/transport/kit'
+import { patternsOf } from '../method-patterns.ts'
 import type { GrpcMethod } from '../methods.ts'
 
 /** A pattern in the two forms that messages have. */
@@ -27,19 +27,9 @@ export function handlerPatternOf(dispatcher: Dispatcher, method: GrpcMethod): Ha
   if (before !== undefined) return before
   const kind = method.kind === 'event' ? 'event' : 'message'
   const routes = new Set(dispatcher.routes().flatMap((one) => (one.kind === kind ? [one.route] : [])))
-  const all = patternsOf(method)
+  const all = patternsOf(method).map((one) => ({ pattern: nameOf(one), route: routeOf(one) }))
   const exact = all.find(({ route }) => routes.has(route))
   // A handler may be added later.
   if (exact !== undefined) known.set(key, exact)
   return exact ?? (all[0] as HandlerPattern)
-}
-
-function patternsOf(method: GrpcMethod): readonly HandlerPattern[] {
-  const { path, pattern, clientStreams } = method
-  const slash = path.lastIndexOf('/')
-  const service = path.slice(0, slash)
-  const name = path.slice(slash + 1)
-  const short = `${service.slice(service.lastIndexOf('.') + 1)}/${name}`
-  const all: Pattern[] = [pattern, path, short, ...grpcPatternsOf({ service, name, clientStreams })]
-  return all.map((one) => ({ pattern: nameOf(one), route: routeOf(one) }))
 }

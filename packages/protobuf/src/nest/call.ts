@@ -30,8 +30,8 @@ export interface GrpcCallFacts {
   /** The path of the method, such as `/shop.v1.Orders/Get`. */
   getPath(): string
   /**
-   * Sends metadata before the first value of the answer. Values of one name are joined with commas.
-   * @throws {OptionError} the answer has begun, or metadata cannot be sent: several values of bytes have one name
+   * Sends metadata before the first value of the answer. Texts of one name are joined with commas.
+   * @throws {OptionError} the answer has begun, or what is given is no metadata
    */
   sendMetadata(metadata: unknown): void
 }
@@ -90,13 +90,8 @@ export function setMetadata(set: AnswerSet, place: 'headers' | 'trailers', metad
   if (all === undefined) throw OptionError.expected('metadata', 'an object of the class Metadata', metadata)
   for (const [name, values] of all) {
     const [first] = values
-    if (first === undefined) continue
-    if (values.length > 1 && typeof first !== 'string')
-      throw new OptionError(
-        `metadata[${JSON.stringify(name)}]`,
-        `The metadata ${name} has ${values.length} values of bytes; an answer carries one`
-      )
-    Reflect.set(set[place], name, values.length === 1 ? first : values.join(', '))
+    if (first !== undefined)
+      Reflect.set(set[place], name, typeof first === 'string' ? values.join(', ') : values)
   }
 }
 

@@ -71,10 +71,14 @@ describe('metadata', () => {
 
 describe('metadata to send', () => {
   it('has names in lower case, texts without spaces at their ends, and bytes without padding', () =>
-    assert.deepEqual(headerList('headers', { 'X-Cache': ' hit ', 'trace-bin': 'AQ==' }), [
-      ['x-cache', 'hit'],
-      ['trace-bin', 'AQ']
-    ]))
+    assert.deepEqual(
+      headerList('headers', { 'X-Cache': ' hit ', 'trace-bin': 'AQ==', 'two-bin': 'AQ==,Ag' }),
+      [
+        ['x-cache', 'hit'],
+        ['trace-bin', 'AQ'],
+        ['two-bin', 'AQ,Ag']
+      ]
+    ))
 
   for (const [name, value, words] of [
     ['x y', '1', /is no name of a header/],

@@ -72,7 +72,7 @@ function bytesIn(value: string): Uint8Array[] {
 }
 
 /**
- * Headers or trailers to send, with names in lower case. Bytes are given in base64.
+ * Headers or trailers to send, with names in lower case. Bytes are given in base64, several joined with commas.
  * @param path the option of the values, for errors
  * @throws {OptionError} a name or a value cannot be sent
  */
@@ -88,7 +88,9 @@ function headerOf(path: string, name: string, value: string): [string, string] {
     throw wrong(path, name, "is no name of a header: it may have letters, digits, '-', '_' and '.'")
   if (isOwn(lower)) throw wrong(path, name, 'cannot be set, because HTTP, Connect or gRPC needs it')
   if (isBinary(lower)) {
-    if (fromBase64(value) !== undefined) return [lower, value.replace(/=+$/, '')]
+    const all = value.split(',')
+    if (all.every((one) => fromBase64(one) !== undefined))
+      return [lower, all.map((one) => one.replace(/=+$/, '')).join(',')]
     throw wrong(path, name, "must be bytes, because its name ends in '-bin'; as text they are in base64")
   }
   if (!TEXT.test(value))
