@@ -55,6 +55,9 @@ describe('the outcome of a durable event', () => {
     assert.equal(reason({ message: 'no' }), 'no')
     assert.equal(reason('no'), 'no')
     assert.equal(reason({ status: 'error', code: 404 }), '{"status":"error","code":404}')
+    // No database keeps these, and they would be in the way of all that is written with them.
+    assert.equal(reason('a\0\uD83D\n'), 'a\uFFFD\uFFFD\n')
+    assert.equal(reason(`${'a'.repeat(999)}🙂`).at(-1), '\uFFFD')
     assert.equal(reason({ message: { code: 404 } }), '{"message":{"code":404}}')
     assert.equal(reason(new ErrorAnswer({ code: 404 })), '{"code":404}')
     const ofNest = Object.assign(new Error('Rpc Exception'), { getError: () => ({ code: 404 }) })

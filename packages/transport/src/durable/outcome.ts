@@ -26,7 +26,7 @@ const MOST_REASON = 1_000
  */
 export function outcomeOf(error: unknown, attempt: number, { retry }: DurableSettings): Outcome {
   const failures = failuresIn(error)
-  const reason = failures.map(reasonFor).join('; ').slice(0, MOST_REASON)
+  const reason = asText(failures.map(reasonFor).join('; '))
   const kinds = new Set(failures.map(kindOf))
   if (!kinds.has('failure')) {
     if (kinds.has('later')) return { kind: 'retry', delay: latest(failures), reason }
@@ -94,6 +94,14 @@ function failuresIn(error: unknown): readonly unknown[] {
     if (error instanceof EventHandlersError && error.errors.length > 0) return error.errors as unknown[]
   } catch {}
   return [error]
+}
+
+/**
+ * The reason as every store can keep it: a database refuses a character 0 and half of a character, as a text that is cut
+ * may have at its end, and with them all that is written together.
+ */
+function asText(reason: string): string {
+  return reason.slice(0, MOST_REASON).replaceAll(/\0|\p{Cs}/gu, '\uFFFD')
 }
 
 /** Returns a text unchanged and any other value as JSON, because `String` turns an object into `[object Object]`. */
