@@ -4,11 +4,27 @@ import { OptionError } from '../errors/index.ts'
 import type { IncomingMessage } from '../message.ts'
 import type { EventStore, StoreClient, StoringTransport, Transport } from '../transport.ts'
 import { hasWildcards } from '../wildcards.ts'
+import type { Clock } from './clock.ts'
 import { noFuture } from './future.ts'
 import { contextOf, type StoringService } from './kept.ts'
 import { groupOf } from './options.ts'
 import { durableRoutes } from './published.ts'
 import { dropPlanned, ownerOf, planNext, prefixOf, readPlanned, type Schedule } from './schedule.ts'
+
+/**
+ * Milliseconds between two looks whether the next event of each rule waits. The one before puts it there, unless that is
+ * gone: the store came back empty, or refused it until the last attempt; or the clock was set back, and it is far away.
+ */
+const LOOK_EVERY = 600_000
+
+/** No program lives for its looks at a store. */
+const idleTimers: Pick<Clock, 'after'> = {
+  after(milliseconds, wake) {
+    const timer = setTimeout(wake, milliseconds)
+    ;(timer as { unref?(): void }).unref?.()
+    return () => clearTimeout(timer)
+  }
+}
 
 /** The rule of a handler, for its group. */
 interface Rule extends Schedule {
@@ -66,7 +82,9 @@ export class Recurring {
   readonly #rules: readonly Rule[]
   readonly #store: EventStore
   readonly #owner: StoringService
+  readonly #timers: Pick<Clock, 'after'>
   #client: StoreClient | undefined
+  #stopLooking = () => {}
 
   /**
    * @param service the group of handlers that name none
@@ -76,12 +94,14 @@ export class Recurring {
     store: EventStore,
     dispatcher: Pick<Dispatcher, 'routes'>,
     service: string | undefined,
-    owner: StoringService
+    owner: StoringService,
+    timers: Pick<Clock, 'after'> = idleTimers
   ) {
     this.#rules = rulesOf(dispatcher, service)
     if (this.#rules.length > 0 && !store.stores.future) throw noFuture(store.name)
     this.#store = store
     this.#owner = owner
+    this.#timers = timers
   }
 
   /** The dispatcher with which a server is started: before a recurring event runs, the next one waits in the store. */
@@ -110,6 +130,16 @@ export class Recurring {
       await dropPlanned(this.#opened, rule, rule.prefix)
       await planNext(this.#opened, rule)
     }
+    if (this.#rules.length > 0) this.#lookLater()
+  }
+
+  #lookLater(): void {
+    this.#stopLooking()
+    this.#stopLooking = this.#timers.after(LOOK_EVERY, () => {
+      this.#lookLater()
+      // One that waits already is a duplicate. If the store is away, the next look will do.
+      for (const rule of this.#rules) void planNext(this.#opened, rule).catch(() => {})
+    })
   }
 
   get #opened(): StoreClient {
@@ -119,6 +149,7 @@ export class Recurring {
 
   /** Closes the connection. Events that wait stay in the store. */
   async close(): Promise<void> {
+    this.#stopLooking()
     await this.#client?.close()
     this.#client = undefined
   }
