@@ -1,5 +1,6 @@
 /** A pool of `pg` whose clients refuse statements while they wait for an answer, as those of pg 9 do. */
 import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
 import { describe, it } from 'node:test'
 import { type PgPool, pgDatabase } from './node-postgres.ts'
 
@@ -123,5 +124,36 @@ describe('listening with pg', () => {
     answer()
     tell(new Error('lost'))
     await assert.rejects(listening, /was lost/)
+  })
+})
+
+describe('a pool of pg', () => {
+  it('whose errors nobody hears does not end the process when an idle connection is lost', () => {
+    const { pool } = fragilePool()
+    const events = new EventEmitter()
+    pgDatabase(Object.assign(events, pool))
+    pgDatabase(Object.assign(events, pool))
+    events.emit('error', new Error('terminating connection due to administrator command'))
+    assert.equal(events.listenerCount('error'), 1)
+  })
+
+  it('listens once for all services of a process, and not if it has one connection', async () => {
+    const { pool, answer } = fragilePool()
+    let connected = 0
+    const { connect } = pool
+    const counted = Object.assign(pool, {
+      connect: (...given: never[]) => {
+        connected++
+        return connect(...given)
+      }
+    })
+    const nothing = () => {}
+    const both = [1, 2].map(() => pgDatabase(counted).listen('events', nothing, nothing))
+    await Promise.resolve()
+    answer()
+    await Promise.all(both)
+    assert.equal(connected, 1)
+    const alone = Object.assign(fragilePool().pool, { options: { max: 1 } })
+    await assert.rejects(pgDatabase(alone).listen('events', nothing, nothing), /one connection/)
   })
 })

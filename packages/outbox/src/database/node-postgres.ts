@@ -1,5 +1,7 @@
 /** The driver `pg`. */
+import type { EventEmitter } from 'node:events'
 import { type Connection, type Database, ISOLATION, type Row } from './database.ts'
+import { SharedListening } from './shared-listening.ts'
 
 /** A client of `pg`. */
 export interface PgClient {
@@ -88,7 +90,70 @@ async function isRolledBack(client: PgClient): Promise<boolean> {
   }
 }
 
+/** Listens on a client of its own. */
+async function listen(
+  pool: PgPool,
+  channel: string,
+  wake: () => void,
+  lost: () => void
+): Promise<() => Promise<void>> {
+  const { max } = Object(Reflect.get(pool, 'options')) as { readonly max?: unknown }
+  if (max === 1) throw new Error('The pool has one connection (max: 1), which is needed for statements')
+  const client = await connect(pool)
+  let state: 'begins' | 'listens' | 'closed' = 'begins'
+  const close = () => {
+    if (state === 'closed') return
+    state = 'closed'
+    client.removeListener('notification', wake)
+    client.removeListener('end', ended)
+    client.removeListener('error', ended)
+    // The client is destroyed and not returned to the pool, because it still listens.
+    release(client, true)
+  }
+  const ended = () => {
+    const wasListening = state === 'listens'
+    close()
+    // A loss before that is told by the rejection alone: who hears of it twice would listen twice from then on.
+    if (wasListening) lost()
+  }
+  const isClosed = () => state === 'closed'
+  client.on('error', ended)
+  client.on('end', ended)
+  client.on('notification', wake)
+  try {
+    await client.query(`listen "${channel}"`)
+    if (isClosed()) throw new Error('The connection was lost when listening had begun')
+    state = 'listens'
+    wake()
+  } catch (error) {
+    close()
+    throw error
+  }
+  return async () => close()
+}
+
+const LISTENING = new WeakMap<PgPool, SharedListening>()
+
+function listeningOf(pool: PgPool): SharedListening {
+  let listening = LISTENING.get(pool)
+  if (listening === undefined) {
+    listening = new SharedListening((channel, wake, lost) => listen(pool, channel, wake, lost))
+    LISTENING.set(pool, listening)
+  }
+  return listening
+}
+
+/**
+ * An idle client whose connection is lost would end the process, if nobody listens for the errors of its pool. A listener
+ * of the user hears of it all the same.
+ */
+function surviveLosses(pool: PgPool): void {
+  const { listenerCount, on } = pool as Partial<Pick<EventEmitter, 'listenerCount' | 'on'>>
+  if (listenerCount?.call(pool, 'error') === 0) on?.call(pool, 'error', ignore)
+}
+
 export function pgDatabase(pool: PgPool): Database<PgClient> {
+  surviveLosses(pool)
   return {
     ...pgConnection(pool),
     async transaction(run) {
@@ -111,38 +176,6 @@ export function pgDatabase(pool: PgPool): Database<PgClient> {
         throw error
       }
     },
-    async listen(channel, wake, lost) {
-      const client = await connect(pool)
-      let state: 'begins' | 'listens' | 'closed' = 'begins'
-      const close = () => {
-        if (state === 'closed') return
-        state = 'closed'
-        client.removeListener('notification', wake)
-        client.removeListener('end', ended)
-        client.removeListener('error', ended)
-        // The client is destroyed and not returned to the pool, because it still listens.
-        release(client, true)
-      }
-      const ended = () => {
-        const wasListening = state === 'listens'
-        close()
-        // A loss before that is told by the rejection alone: who hears of it twice would listen twice from then on.
-        if (wasListening) lost()
-      }
-      const isClosed = () => state === 'closed'
-      client.on('error', ended)
-      client.on('end', ended)
-      client.on('notification', wake)
-      try {
-        await client.query(`listen "${channel}"`)
-        if (isClosed()) throw new Error('The connection was lost when listening had begun')
-        state = 'listens'
-        wake()
-      } catch (error) {
-        close()
-        throw error
-      }
-      return async () => close()
-    }
+    listen: listeningOf(pool).listen
   }
 }

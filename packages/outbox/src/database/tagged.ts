@@ -41,9 +41,25 @@ export function isTaggedSql(sql: TaggedConnection): sql is TaggedSql {
 export function taggedConnection(sql: TaggedConnection): Connection {
   return {
     async query(text, values) {
-      return (await (values === undefined ? sql.unsafe(text) : sql.unsafe(text, [...values]))) as Row[]
+      const rows = values === undefined ? sql.unsafe(text) : sql.unsafe(text, [...values])
+      return withOwnNames((await rows) as Row[])
     }
   }
+}
+
+/**
+ * Rows with the names that the statement gives their columns: postgres.js writes them in another way if its users want
+ * that (`transform: postgres.camel`). Ours are in lower case, with underscores.
+ */
+export function withOwnNames(rows: readonly Row[]): readonly Row[] {
+  const names = Object.keys(rows[0] ?? {})
+  if (!names.some((name) => /[-A-Z]/.test(name))) return rows
+  const own = (name: string) =>
+    name
+      .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+      .replaceAll('-', '_')
+      .replace(/^_/, '')
+  return rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [own(name), value])))
 }
 
 export function taggedDatabase(sql: TaggedSql): Database<TaggedConnection> {
