@@ -383,6 +383,19 @@ describe('the log in PostgreSQL', () => {
     ])
   })
 
+  it('publishes what is due at one time part by part, if it is large', async () => {
+    const { tables, query } = await database()
+    await query(
+      `insert into elysia_microservices.later select 'e', n::text, now() - interval '1 hour', null, null, repeat('x', 9000000)
+        from generate_series(1, 3) as n`
+    )
+    const left = async () => {
+      await tables.turn('p', 60_000, [], [], [], false)
+      return (await query('select id from elysia_microservices.later')).length
+    }
+    assert.deepEqual([await left(), await left(), await left()], [1, 0, 0])
+  })
+
   it('publishes events whose time has come in the order of their key, though processes look together', async () => {
     const { url, tables, query } = await database()
     const { id } = await tables.join('g', 'e', null, false, { kind: 'all' })

@@ -10,6 +10,7 @@ import { acknowledgeEvent } from '../connection/in-transaction.ts'
 import { Tables } from '../connection/tables.ts'
 import type { Looks, Settling, TakenRow } from '../connection/turn.ts'
 import { migrateEvents } from '../tables/migrate-events.ts'
+import { SETTABLE_CLOCK, setClock } from './clock.ts'
 
 type Row = Record<string, unknown>
 
@@ -38,12 +39,18 @@ export class Embedded {
     }
     const connect = (connected: (error: undefined, given: object) => void) => connected(undefined, client)
     const pool = { totalCount: 0, query: client.query, connect }
+    await engine.exec(SETTABLE_CLOCK)
     await migrateEvents(pool as never)
     return new Embedded(engine, new Tables(databaseOf(pool as never), 'elysia_microservices'))
   }
 
   async query(text: string, ...values: unknown[]): Promise<Row[]> {
     return (await this.#engine.query<Row>(text, values)).rows
+  }
+
+  /** Sets the clock of the database. @param by from the system's clock: `-1 hour` */
+  async setClock(by: string): Promise<void> {
+    await this.#engine.exec(setClock(by))
   }
 
   /** Acknowledges an event, in a transaction of its own. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NotStoredError } from '@elysia-microservices/transport/kit'
-import { drivers, OpenLog } from '../testing/open-log.ts'
+import { drivers, newEvent, OpenLog } from '../testing/open-log.ts'
 
 for (const [name, driver] of Object.entries(drivers))
   describe(`the log of a file by ${name}`, () => {
@@ -147,6 +147,15 @@ describe('events of the future', () => {
     assert.deepEqual(given.publish(6_000, { id: 'a', due: 9_000 }), [
       { position: undefined, isDuplicate: false }
     ])
+  })
+
+  it('are published part by part if they are large, and due at one time', () => {
+    const { log } = new OpenLog()
+    const events = ['a', 'b', 'c'].map((id) => newEvent({ id, due: 10, size: 700_000 }))
+    log.append([...events, newEvent({ id: 'd', due: 10, size: 5_000_000 })], 0)
+    const places: number[] = []
+    while (log.fire(10).size > 0) places.push(log.last)
+    assert.deepEqual(places, [1, 2, 3, 4])
   })
 
   it('are canceled or published before their time once, and listed the soonest first', () => {

@@ -6,8 +6,9 @@ import { Later } from './later.ts'
 import { Patterns } from './patterns.ts'
 import { Transactions } from './transactions.ts'
 
-/** Rows that are deleted in one step, so that the event loop gets its turn. */
+/** Rows that are deleted in one step, so that the event loop gets its turn; and bytes of events that become due. */
 const STEP = 500
+const STEP_BYTES = 1024 * 1024
 
 /** How long, and how much, the log keeps. */
 export interface Keeping {
@@ -152,7 +153,7 @@ export class EventLog {
 
   /** Moves events whose time has come into the log, at most a step. @returns the patterns that have new events */
   fire(now: number): Set<string> {
-    const due = this.later.due(now, STEP)
+    const due = this.later.due(now, STEP, STEP_BYTES)
     const fired = new Set<string>()
     if (due.length === 0) return fired
     this.#change('disk', () => {

@@ -22,7 +22,7 @@ export class Later {
     this.#insert = database.prepare(`insert into later (${columns}) values (?, ?, ?, ?, ?, ?, ?)`)
     this.#delete = database.prepare('delete from later where pattern = ? and id = ?')
     this.#due = database.prepare(
-      `select ${columns} from later where due <= ? order by due, pattern, id limit ?`
+      'select pattern, id, size from later where due <= ? order by due, pattern, id limit ?'
     )
     this.#next = database.prepare('select due from later order by due limit 1')
     this.#page = database.prepare(
@@ -47,9 +47,16 @@ export class Later {
     this.#delete.run(pattern, id)
   }
 
-  /** Events whose time has come, the earliest first. */
-  due(now: number, most: number): LaterEvent[] {
-    return this.#due.all(now, most).map(read)
+  /** Events whose time has come, the earliest first. @param bytes of events, but for one */
+  due(now: number, most: number, bytes: number): LaterEvent[] {
+    const due: LaterEvent[] = []
+    let left = bytes
+    for (const { pattern, id, size } of this.#due.all(now, most)) {
+      left -= Number(size)
+      if (due.length > 0 && left < 0) break
+      due.push(read(this.#one.get(pattern as string, id as string) as Row))
+    }
+    return due
   }
 
   /** When the next event is due; `undefined`: none waits. */

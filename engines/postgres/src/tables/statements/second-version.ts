@@ -9,6 +9,12 @@ create table "elysia_microservices".tally (
   primary key (grp, process, version)
 );
 
+-- Milliseconds without a sign of life, after which others get the events of a process.
+create table "elysia_microservices".lease (
+  process text primary key,
+  milliseconds integer not null
+);
+
 -- Bytes of all events up to the horizon, and of the deleted ones: a row each, whose key grows.
 create table "elysia_microservices".stored (bytes bigint primary key default 0);
 create table "elysia_microservices".deleted (bytes bigint primary key default 0);
@@ -31,7 +37,7 @@ begin
   for one in
     select privilege_type as privilege, table_name,
       case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end as grantee
-    from pg_class, aclexplode(relacl), unnest(array['tally', 'stored', 'deleted']) as table_name
+    from pg_class, aclexplode(relacl), unnest(array['tally', 'lease', 'stored', 'deleted']) as table_name
     where pg_class.oid = '"elysia_microservices".progress'::regclass and grantee <> relowner
   loop
     execute format('grant %s on "elysia_microservices".%I to %s', one.privilege, one.table_name, one.grantee);

@@ -151,7 +151,8 @@ begin
   -- One process at a time, or a later event of a key could be published before an earlier one that another has.
   if not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.fire', 0)) then return false; end if;
   loop
-    these := array(select row(l.*)::"elysia_microservices".later from "elysia_microservices".later as l
+    -- Without what they carry: hundreds of large events are more than PostgreSQL has in one value.
+    these := array(select row(pattern, id, due, key, null, '')::"elysia_microservices".later from "elysia_microservices".later
       where due >= due_from and due <= (select clock_timestamp()) and (key is null or key <> all (busy))
       order by due, pattern, id limit most for update skip locked);
     met := array(select key from (select distinct key from unnest(these) where key is not null offset 0) as keys
@@ -166,24 +167,28 @@ begin
 end
 $$;
 
+-- Publishes these events, of which only pattern, id and key are read. Once it has published 16 MB, it leaves the others.
 create or replace function "elysia_microservices".fire_these(these "elysia_microservices".later[]) returns void
 language plpgsql as $$
 declare
   one "elysia_microservices".later;
   at bigint;
+  bytes bigint := 0;
 begin
   perform pg_current_xact_id();
   foreach one in array these loop
+    exit when bytes >= 16 * 1024 * 1024;
     if one.key is not null then
       perform pg_advisory_xact_lock("elysia_microservices".lock_of(one.key));
     end if;
-    delete from "elysia_microservices".later where pattern = one.pattern and id = one.id;
+    delete from "elysia_microservices".later where pattern = one.pattern and id = one.id returning * into one;
     at := nextval('"elysia_microservices".event_position');
     insert into "elysia_microservices".event (position, pattern, id, key, headers, body)
       values (at, one.pattern, one.id, one.key, one.headers, one.body);
     insert into "elysia_microservices".recent (pattern, id, position, published)
       values (one.pattern, one.id, at, clock_timestamp())
       on conflict (pattern, id) do update set position = excluded.position, published = excluded.published;
+    bytes := bytes + "elysia_microservices".size_of(one.headers, one.body);
   end loop;
 end
 $$;

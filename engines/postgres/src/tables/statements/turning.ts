@@ -31,21 +31,20 @@ declare
 begin
   is_behind := "elysia_microservices".advance();
   has_fired := "elysia_microservices".fire(500, "elysia_microservices".bound_in(bounds, 'later'));
-  insert into "elysia_microservices".process as p (id, seen, asleep)
-    values (owner, clock_timestamp() + grace * interval '1 millisecond', will_sleep)
-    on conflict (id) do update set seen = greatest(p.seen, excluded.seen), asleep = excluded.asleep
-    where p.seen < excluded.seen - lease * interval '0.25 millisecond' or p.asleep < excluded.asleep
-      -- One that sleeps for moments is told of events all the time: each change would leave an old version of the row.
-      or (p.asleep > excluded.asleep and p.seen < excluded.seen - interval '1 second');
+  if json_typeof(looks) = 'array' then perform "elysia_microservices".look_back(lease); end if;
+  perform "elysia_microservices".live(owner, lease, will_sleep, grace);
   for dead in
-    select id from "elysia_microservices".process
-      where seen < clock_timestamp() - lease * interval '1 millisecond' for update skip locked
+    select p.id from "elysia_microservices".process as p left join "elysia_microservices".lease as l on l.process = p.id
+      where p.seen < clock_timestamp() - coalesce(l.milliseconds, lease) * interval '1 millisecond' for update of p skip locked
   loop
     perform "elysia_microservices".free_batches(
       array(select id from "elysia_microservices".batch where process = dead), true, owner);
     delete from "elysia_microservices".process where id = dead
       and not exists (select from "elysia_microservices".batch where process = dead);
-    if found then perform "elysia_microservices".inherit_pending(dead, owner); end if;
+    if found then
+      delete from "elysia_microservices".lease where process = dead;
+      perform "elysia_microservices".inherit_pending(dead, owner);
+    end if;
   end loop;
   -- Also those of which nothing is settled: this sign of life must not renew what others have by now.
   gone := array(select k from json_array_elements_text(known) as k
@@ -74,6 +73,52 @@ begin
   return json_build_object('lost', coalesce(lost, '[]'), 'taken', coalesce(taken, '[]'),
     'next', ceil(extract(epoch from next - clock_timestamp()) * 1000),
     'bounds', case json_typeof(looks) when 'array' then "elysia_microservices".bounds_of(looks) end);
+end
+$$;
+
+-- A sign of life of a process.
+create or replace function "elysia_microservices".live(owner text, lease integer, will_sleep boolean, grace integer) returns void
+language plpgsql as $$
+declare
+  silence interval := lease * interval '1 millisecond';
+begin
+  -- This process lives, and its own last sign of life is too old: the clock was set forward, or the server was away. So the
+  -- signs of the others say nothing, and each gets its time once more. Those that are locked have a turn just now.
+  if exists (select from "elysia_microservices".process where id = owner and seen < clock_timestamp() - silence) then
+    update "elysia_microservices".process set seen = clock_timestamp() where id in (
+      select id from "elysia_microservices".process
+        where id <> owner and seen < clock_timestamp() and seen > '-infinity' for update skip locked);
+  end if;
+  insert into "elysia_microservices".process as p (id, seen, asleep)
+    values (owner, clock_timestamp() + grace * interval '1 millisecond', will_sleep)
+    on conflict (id) do update set seen = greatest(p.seen, excluded.seen), asleep = excluded.asleep
+    where p.seen < excluded.seen - 0.25 * silence or p.asleep < excluded.asleep
+      -- One that sleeps for moments is told of events all the time: each change would leave an old version of the row.
+      or (p.asleep > excluded.asleep and p.seen < excluded.seen - interval '1 second');
+  if found then
+    insert into "elysia_microservices".lease values (owner, lease) on conflict do nothing;
+  end if;
+end
+$$;
+
+-- A sign of life from the future: the clock was set back. Events that pause would wait as much longer, and the events of a
+-- process that has ended, too. A sign of life holds at most ten times as long as the lease. Events of the future keep
+-- their times: these are of the clock.
+create or replace function "elysia_microservices".look_back(lease integer) returns void language plpgsql as $$
+declare
+  back interval;
+begin
+  for attempt in 1 .. 2 loop
+    select max(p.seen) - clock_timestamp() into back
+      from "elysia_microservices".process as p left join "elysia_microservices".lease as l on l.process = p.id
+      where p.seen > clock_timestamp() + coalesce(l.milliseconds, lease) * interval '11 milliseconds';
+    exit when back is null or attempt = 2;
+    -- One process does it. It looks once more then, because another one may have done it.
+    if not pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.look_back', 0)) then return; end if;
+  end loop;
+  if back is null then return; end if;
+  update "elysia_microservices".process set seen = clock_timestamp() where seen > clock_timestamp();
+  update "elysia_microservices".pending set due = due - back where due > clock_timestamp();
 end
 $$;
 
