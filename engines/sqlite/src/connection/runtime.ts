@@ -67,7 +67,8 @@ function adapted(native: NativeDatabase): Database {
     query(sql, ...values) {
       const statement = native.prepare(sql)
       try {
-        return statement.all(...values) as readonly Row[]
+        // Node's rows have no prototype, and Bun's have one: users get the same in both.
+        return (statement.all(...values) as readonly Row[]).map((row) => ({ ...row }))
       } finally {
         statement.finalize?.()
       }
