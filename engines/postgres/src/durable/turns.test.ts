@@ -146,6 +146,16 @@ describe('a turn', () => {
     )
   })
 
+  it('that PostgreSQL refuses because another one was quicker comes again at once: no server is lost', async () => {
+    const { over, tables, turns, events, failures, lines } = await withThree()
+    tables.answers.push(Object.assign(new Error('could not serialize access'), { code: '40001' }))
+    turns.settle(events[0], { reason: 'no' })
+    const written = turns.written()
+    await over.clock.advance(20)
+    await written
+    assert.deepEqual([failures, lines, over.written.map(({ dead }) => dead.length)], [[], [], [1, 1]])
+  })
+
   it('is not written again if only its figures have failed', async () => {
     // A process at rest, so that figures are next read by the turn that writes.
     const over = new OverTables({ pollInterval: 60_000, ackWait: 240_000 })

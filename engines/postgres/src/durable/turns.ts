@@ -11,6 +11,7 @@ import {
   quietLog,
   shown
 } from '@elysia-microservices/transport/kit'
+import { answeredState } from '../connection/lost.ts'
 import type { PostgresConnection } from '../connection/postgres-connection.ts'
 import { isFull, type Turn, type Wanted } from '../connection/turn.ts'
 import type { CheckedOptions } from '../options/options.ts'
@@ -192,6 +193,8 @@ export class Turns {
       this.#due.forget()
       this.#pruning.forget()
       this.#isRunning = false
+      // Others were quicker: a database whose transactions are serializable by default refuses one of two that meet.
+      if (answeredState(error)?.startsWith('40')) return this.#rest(LINGER)
       quietLog(this.#logger).warn(
         'postgres turn',
         'Events cannot be read from PostgreSQL; trying again',
