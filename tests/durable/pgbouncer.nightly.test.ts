@@ -27,7 +27,8 @@ if (!isMissing('events in PostgreSQL behind PgBouncer', pgBouncerMissing()))
 
     for (const prepares of [false, true])
       if (!prepares || knowsPrepared())
-        for (const driver of DRIVERS)
+        // Without prepared statements, postgres.js may wait for an answer for ever here: docs/postgres.md.
+        for (const driver of DRIVERS.filter((one) => prepares || one !== 'postgres.js'))
           it(`with ${driver} ${prepares ? 'and' : 'without'} prepared statements: published, in transactions, too, later, in order, once`, async () => {
             const direct = await server.database()
             const pooler = await PgBouncer.start(server.port, prepares ? 100 : 0)

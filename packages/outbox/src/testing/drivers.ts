@@ -35,21 +35,13 @@ export const DRIVERS: readonly Driver[] = [
  */
 export const MAIN_DRIVER: Driver = underBun ? "Bun's sql" : 'pg'
 
-/**
- * @param prepare whether the driver prepares statements, which it does by default; `pg` prepares none. Without them
- * postgres.js must not send a statement before the one before it is answered, or it waits for ever behind PgBouncer
- */
+/** @param prepare whether the driver prepares statements, which it does by default; `pg` prepares none */
 export function drive(driver: Driver, url: string, max = 10, prepare = true): Driven {
   if (driver === 'pg') return drivePg(url, max)
   // Both drivers have the same interface in the parts that are used here.
   const sql = (
     driver === 'postgres.js'
-      ? postgresJs()(url, {
-          max,
-          ...(!prepare && { prepare, max_pipeline: 0 }),
-          onnotice() {},
-          backoff: () => 0.1
-        })
+      ? postgresJs()(url, { max, prepare, onnotice() {}, backoff: () => 0.1 })
       : new Bun.SQL(url, { max, prepare })
   ) as postgres.Sql
   return {
