@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
 import { freePort, Log, within } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
-import { programFile, testsFolder } from '../workspace.ts'
+import { programArguments, testsFolder } from '../workspace.ts'
 
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
   .message('echo', ({ data }) => data)
@@ -19,7 +19,7 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
 async function startGateway(whose: string) {
   const { CI: _ci, TEST: _test, ...env } = process.env
   const args = [
-    programFile('apps/gateway-program'),
+    ...programArguments('apps/gateway-program'),
     String(service.address!.port),
     whose,
     String(await freePort())
@@ -59,7 +59,7 @@ describe('a process with a gateway', () => {
 })
 
 it('a process does not wait for the deadline of a call that was answered', async () => {
-  const running = spawn(process.execPath, [programFile('apps/idle-program')], { cwd: testsFolder })
+  const running = spawn(process.execPath, programArguments('apps/idle-program'), { cwd: testsFolder })
   const exited = once(running, 'exit')
   const [line] = await once(createInterface({ input: running.stdout }), 'line')
   assert.equal(line, 'answered')

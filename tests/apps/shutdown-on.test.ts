@@ -8,14 +8,14 @@ import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { isOnPush, Log, within } from '@elysia-microservices/test-support'
 import { connect } from 'elysia-microservices/client'
-import { programFile, testsFolder, underBun } from '../workspace.ts'
+import { programArguments, testsFolder, underBun } from '../workspace.ts'
 
 /**
  * Starts the program. Each of its services has a request in flight that takes this many milliseconds, or until the
  * service stops.
  */
 async function startBusy(apps: number, time: number | 'until told' | 'until told twice') {
-  const args = [programFile('apps/shutdown-program'), String(apps)]
+  const args = [...programArguments('apps/shutdown-program'), String(apps)]
   const running = spawn(process.execPath, args, { cwd: testsFolder, stdio: ['ignore', 'pipe', 'pipe'] })
   const log = new Log()
   for (const stream of [running.stdout, running.stderr]) {
@@ -69,7 +69,7 @@ for (const apps of isOnPush && !underBun ? [0, 2] : [0, 1, 2]) {
 
 describe('a service that shuts down at a signal', () => {
   it('reacts to it while it is starting, and closes what it has opened', async () => {
-    const args = [programFile('apps/starting-program')]
+    const args = programArguments('apps/starting-program')
     const running = spawn(process.execPath, args, { cwd: testsFolder, stdio: 'pipe' })
     const log = new Log()
     for (const stream of [running.stdout, running.stderr])

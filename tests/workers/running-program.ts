@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { programFile, testsFolder } from '../workspace.ts'
+import { programArguments, testsFolder } from '../workspace.ts'
 import type { Fact, ProgramOptions } from './program.ts'
 
 /** A supervisor and its workers. */
@@ -23,7 +23,7 @@ export class RunningProgram {
   constructor(options: ProgramOptions, ownGroup = false) {
     this.#process = spawn(
       process.execPath,
-      [programFile('workers/program'), JSON.stringify(options), 'second'],
+      [...programArguments('workers/program'), JSON.stringify(options), 'second'],
       {
         cwd: testsFolder,
         detached: ownGroup,

@@ -244,9 +244,11 @@ describe('a service with workers', () => {
   it('gives up when all workers end soon after their start, again and again', async () => {
     const program = run({ failing: 'after' })
     assert.equal(await program.ended, 1)
-    assert.match(program.log, /no other worker is left: giving up/)
+    assert.match(program.log, /as the previous processes did, and no other worker is left: giving up/)
+    // Five of one worker, and one of the other at least. As long as one of them listens, both are started again: on a
+    // busy machine that may take long.
     const starts = program.facts.filter(({ started }) => started !== undefined).length
-    assert.ok(starts <= 12, `${starts} processes started`)
+    assert.ok(starts >= 6, `${starts} processes started`)
   })
 
   it('replaces its workers one after the other, and answers old and new connections meanwhile', async () => {

@@ -87,7 +87,6 @@ const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['system/redis', 'bun'],
   ['system/torture', 'bun'],
   ['system/websocket', 'bun'],
-  ['system/workers', 'node'],
   ['unit/cli', 'node'],
   ['unit/console', 'bun'],
   ['unit/create-elysia-microservices', 'node'],

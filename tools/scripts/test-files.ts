@@ -116,6 +116,10 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
     /^tests\/conformance\/(pipeline|cross-runtime)\./,
     'guards and pipes have no socket, and Bun tests both runtimes'
   ],
+  [
+    /^tests\/workers\/workers\./,
+    'each of its cases starts processes, which take twice as long on Node; tests/workers/http runs there'
+  ],
   [/^tests\/websocket\/(edges|page)\./, 'the page and programs are processes of their own'],
   [/^tests\/docs\//, 'its programs run under Bun in any case, and its bytes are those of conformance']
 ]
