@@ -761,6 +761,29 @@ describe('whatever is lost, doubled or delayed', () => {
   })
 })
 
+describe('a channel', () => {
+  it('sends its values one by one to a service that asks for them one by one', async () => {
+    const both = ends({})
+    const client = both.client()
+    await client.connect()
+    const service = both.lastCarrier
+    const control = `${service.newInbox()}1-${newSecret()}.`
+    const heard: string[] = []
+    let reply = ''
+    service.listen('sum', (message) => {
+      reply = message.reply
+      service.publish(reply, '+i1', `${control}0`)
+    })
+    service.listen(control.slice(0, control.lastIndexOf('.', control.length - 2) + 1), ({ words }) => {
+      heard.push(textOf(words))
+      if (heard.length < 3) service.publish(reply, `+i${heard.length + 1}`, `${control}0`)
+      else service.publish(reply, '+d6', `${control}1`)
+    })
+    assert.equal(await client.request('sum', count(9)), 6)
+    assert.deepEqual(heard.slice(0, 3), ['v1 1', 'v2 2', 'v3 3'])
+  })
+})
+
 describe('the name of a caller, over an engine', () => {
   it('is asked for once, when a handler wants to know it, and never of an end that is not ours', async () => {
     const both = ends({})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { it } from 'node:test'
-import { pause, VirtualTime } from '@elysia-microservices/test-support'
+import { collected, pause, VirtualTime } from '@elysia-microservices/test-support'
 import { IncomingMessage } from '@elysia-microservices/transport/kit'
 import type { Carried } from '../carrier.ts'
 import { Told } from '../words.ts'
@@ -171,4 +171,18 @@ it('an answer that is given up while its words wait for room ends, and they are 
   answer.complete()
   answer.callerGone()
   assert.deepEqual([forgotten, ended, caller.streams], [[answer], [false], 0])
+})
+
+it('a channel whose answer is too large for any message ends, and its handler reads the reason', async () => {
+  const { answered, connection } = newConnection()
+  Object.assign(connection, { engine: { name: 'shop' } })
+  const ended: boolean[] = []
+  const token = { kind: 'stream', timeout: undefined, demand: 9, window: 100 } as const
+  const answer = new OwnAnswer(connection, 'inbox.1', '"1"', token, (hasFailed) => ended.push(hasFailed))
+  const input = answer.openInput()
+  const reading = assert.rejects(collected(input), /larger than the 33554432 bytes that shop\(\) carries/)
+  answer.next('x'.repeat(33 * 1024 * 1024))
+  await reading
+  assert.deepEqual([ended, answer.isDone], [[true], true])
+  assert.match(answered.join(), /Internal server error/)
 })

@@ -54,6 +54,20 @@ describe('the input of a channel', () => {
     assert.equal(losses(), 1)
   })
 
+  it('misses no part of a value behind its end', async () => {
+    const { input, losses } = begin()
+    input.take('1 1')
+    input.end(1)
+    // A part of a word that comes twice is lost.
+    input.lose()
+    assert.deepEqual([await read(input), losses()], [[1], 0])
+    const other = begin()
+    other.input.lose()
+    other.input.lose()
+    await assert.rejects(read(other.input), LOST)
+    assert.equal(other.losses(), 1)
+  })
+
   it('does not miss what nobody reads any more', async () => {
     const { input, said, losses } = begin()
     input.take('1 1')
