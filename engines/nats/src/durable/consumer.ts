@@ -272,8 +272,8 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     const event = new NatsEvent(message, data, place, handling.leasedUntil, this.#epoch, this.#exact)
     if (this.#isStopped) return this.#receiveLate(event)
     if (place.deliveries > 1) this.#redeliveries++
-    const outcome = handling.held.take(event)
     if (place.stream !== AGAIN_STREAM) this.#watch.lag = place.pending + handling.held.count
+    const outcome = handling.held.take(event)
     if (outcome === 'done') handling.send(event, ACK)
     // The event was delivered again, because its handler was slow or an acknowledgement was lost.
     if (outcome !== 'taken') return this.#pulls.fill()
