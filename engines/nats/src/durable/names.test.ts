@@ -30,6 +30,13 @@ describe('an id in a header', () => {
 describe('the names of streams and consumers', () => {
   const patterns = textsOf('a_-*>~', 3)
 
+  it('are those of the patterns as far as these are plain, up to a hundred characters', () => {
+    // Another name would be another stream, beside the one that keeps the events of before.
+    for (const length of [1, 99, 100]) assert.equal(streamName('a'.repeat(length)), 'a'.repeat(length))
+    assert.match(streamName('a'.repeat(101)), /^a{100}__[0-9a-f]{32}$/)
+    assert.equal(consumerName('billing', 'orders.placed'), 'billing_orders_placed')
+  })
+
   it('can be read in one way only', () => {
     const groups = textsOf('a_-~', 3)
     const subjects = [...textsOf('a-*', 2), 'a.a', 'a.-', '-.a', 'a'.repeat(101)]

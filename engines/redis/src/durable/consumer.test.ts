@@ -420,6 +420,29 @@ describe('a durable handler over Redis', () => {
     assert.deepEqual(seen, ['4 1'])
   })
 
+  it('handles what it has of a stream that is deleted, and tells the new one nothing of it', async () => {
+    const { handler, go } = busy()
+    const consumer = await over.serve('p', handler, { concurrency: 9 })
+    await over.publish('p', [1, 2])
+    await over.settle()
+    over.server.streams.destroy(streamOf('p'))
+    await over.pass(0, wakeOf(streamOf('p')))
+    while (consumer.figures.unavailable !== undefined) await over.settle()
+    const asked: unknown[] = []
+    over.server.refuses = (command, about) => {
+      if (command === 'acknowledge') asked.push(about)
+      return undefined
+    }
+    go()
+    await over.settle()
+    await consumer.stop()
+    assert.deepEqual(
+      [seen, asked],
+      [['1 1', '2 1'], []],
+      'the new stream may have another event at that position'
+    )
+  })
+
   it('keeps its group paused when all that the server has is deleted', async () => {
     const consumer = await over.serve('p', note)
     const groups = new Groups(await over.connect(), over.optionsOf().durable, over.logger)

@@ -149,6 +149,15 @@ describe('one stream of a group in Redis', () => {
     assert.deepEqual(over.takesAll, [true, true, false])
   })
 
+  it('knows how many events wait as soon as the server has given fewer than it was asked for', async () => {
+    const over = new OverStore()
+    await over.settle()
+    await over.take({ undone: 2 }, '1-0', '2-0')
+    assert.equal(over.feed.lag, undefined)
+    await over.take({ undone: 2 })
+    assert.equal(over.feed.lag, 2)
+  })
+
   it('gives back what arrives when it has stopped', async () => {
     const over = new OverStore()
     await over.settle()
