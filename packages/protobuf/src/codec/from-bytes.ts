@@ -1,5 +1,5 @@
 /**
- * Reads bytes as plain objects, without a message of protobuf-es between them, which would take three quarters of the time.
+ * Reads bytes as plain objects, without a message of protobuf-es between them, which would take most of the time.
  * It knows what writers of protobuf write. For anything else it throws, and the message is read by protobuf-es: a field
  * that comes twice and must be merged, a field of another type than its own, bytes that are wrong, a value that does not fit.
  */
