@@ -193,6 +193,25 @@ describe('a connection to Kafka', () => {
     scene.cluster.start()
   })
 
+  it('lets senders wait for brokers that have much to take, or are lost, and go on then', async () => {
+    const { scene, connection } = await open()
+    scene.cluster.create({ name: 'p' })
+    await inboxOf(connection)
+    let resumed = 0
+    const sender = { resume: () => void resumed++ }
+    assert.equal(connection.hasRoomFor(sender), true)
+    const data = 'x'.repeat(600_000)
+    for (let n = 0; n < 2; n++) connection.emit('p', JSON.stringify({ pattern: 'p', data }))
+    assert.equal(connection.hasRoomFor(sender), false)
+    await scene.until(() => resumed === 1)
+    assert.equal(connection.hasRoomFor(sender), true)
+    scene.cluster.stop()
+    await scene.until(() => !connection.isConnected)
+    assert.equal(connection.hasRoomFor(sender), false)
+    scene.cluster.start()
+    await scene.until(() => resumed === 2)
+  })
+
   it('opens a connection again that its broker has closed because it was idle', async () => {
     const { scene, connection } = await open()
     const { address, heard } = await inboxOf(connection)

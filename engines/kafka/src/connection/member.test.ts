@@ -37,6 +37,8 @@ class FakeGroup {
   beats = 0
   /** The milliseconds between heartbeats that the coordinator wants. */
   heartbeat = 5
+  /** The partitions that the coordinator gives the member. */
+  partitions: readonly number[] = [0]
   /** The error of the next request for positions. */
   noPositions: Error | undefined
   #joined = 0
@@ -74,7 +76,7 @@ class FakeGroup {
     }
     if (epoch === 0) this.#joined++
     const memberEpoch = epoch === 0 ? 10 * this.#joined : epoch
-    const assignment = { topicPartitions: [{ topicId: this.id, partitions: [0] }] }
+    const assignment = { topicPartitions: [{ topicId: this.id, partitions: this.partitions }] }
     return { memberEpoch, heartbeatIntervalMs: this.heartbeat, assignment }
   }
 }
@@ -105,6 +107,52 @@ describe('a member of a group', () => {
       await member.leave()
       clearInterval(awake)
     }
+  })
+
+  it('whose epoch is out of date at a commit asks for the present one at once, not with the next heartbeat', async () => {
+    const clock = new ManualClock()
+    const group = new FakeGroup()
+    group.heartbeat = 5_000
+    const listener = { assigned() {}, revoked: async () => {}, lost() {}, deleted() {}, failed() {} }
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map(), { clock })
+    await member.join()
+    await clock.advance(20_000)
+    const before = group.beats
+    const committed = assert.rejects(member.commit([position]), { apiCode: Code.fencedMember })
+    // No time passes.
+    for (let turns = 0; group.commits.length === 0 || (group.beats === before && turns < 20); turns++)
+      await clock.advance(0)
+    assert.ok(group.beats > before, 'It waits for the next heartbeat')
+    await clock.advance(0)
+    await committed
+    await member.leave()
+  })
+
+  it('lets a partition go once, and owns it until what runs of it has ended', async () => {
+    const clock = new ManualClock()
+    const group = new FakeGroup()
+    const revoked: unknown[] = []
+    let free = () => {}
+    const listener = {
+      assigned() {},
+      revoked: (partitions: unknown) => {
+        revoked.push(partitions)
+        return new Promise<void>((resolve) => (free = resolve))
+      },
+      lost() {},
+      deleted() {},
+      failed: (error: unknown) => assert.fail(String(error))
+    }
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map(), { clock })
+    await member.join()
+    group.partitions = []
+    await clock.advance(50)
+    assert.deepEqual(revoked, [[{ topic: 'a', topicId: 'id', partition: 0 }]])
+    assert.deepEqual(group.owned, [{ topicId: 'id', partitions: [0] }])
+    free()
+    await clock.advance(50)
+    assert.deepEqual([revoked.length, group.owned], [1, []])
+    await member.leave()
   })
 
   it('joins although the coordinator does not tell its positions, and asks again', async () => {

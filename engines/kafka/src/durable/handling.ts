@@ -144,6 +144,8 @@ export class Handling {
     const { group, pattern, logger, route, cluster, clock } = this.#options
     // The process is stopping: an ordered event is delivered again at its place.
     if (route.durable.ordered) return
+    // Another process has the partition, and runs the event itself: with a copy, the event would run twice.
+    if (!event.source.isOurs) return
     try {
       await putAside(cluster(), group, event, clock.now(), delay, () => this.#mayStore(event))
       this.done(event)
@@ -160,6 +162,7 @@ export class Handling {
   }
 
   async #bury(event: KafkaEvent, reason: string): Promise<void> {
+    if (!event.source.isOurs) return
     const { cluster, group } = this.#options
     await bury(cluster(), group, event, reason, () => this.#mayStore(event))
     this.done(event)

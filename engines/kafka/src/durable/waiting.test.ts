@@ -65,8 +65,9 @@ describe('events that wait', () => {
     const [free] = eventsOf(again, 1) as [KafkaEvent]
     const waiting = new WaitingEvents(() => {}, systemClock)
     for (const event of [...first, ...second]) waiting.add(event)
-    waiting.addLater(free, 0)
-    waiting.drop(new Set([one]))
+    const [gone] = eventsOf(at('a.retry-1', 1), 1) as [KafkaEvent]
+    for (const event of [gone, free]) waiting.addLater(event, 0)
+    waiting.drop(new Set([one, gone.source]))
     assert.deepEqual(taken(waiting), [free, ...second])
   })
 
