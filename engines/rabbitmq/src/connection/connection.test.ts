@@ -113,6 +113,46 @@ describe('a connection to RabbitMQ', () => {
     assert.deepEqual(happened, ['refused publish secret', 'lost', 'restored'])
   })
 
+  it('lets senders wait while its server has much that it has not taken, and go on then', async () => {
+    const connection = await connect()
+    let resumed = 0
+    const sender = { resume: () => void resumed++ }
+    assert.equal(connection.hasRoomFor(sender), true)
+    server.suspend()
+    connection.emit('p', 'x'.repeat(1024 * 1024))
+    const hadRoom = connection.hasRoomFor(sender)
+    server.resume()
+    assert.equal(hadRoom, false)
+    while (resumed === 0) await new Promise(setImmediate)
+    assert.equal(connection.hasRoomFor(sender), true)
+  })
+
+  it('lets senders go on that have waited for a server that was lost', async () => {
+    const connection = await connect()
+    let resumed = 0
+    server.stop()
+    assert.equal(connection.hasRoomFor({ resume: () => void resumed++ }), false)
+    server.start()
+    while (resumed === 0) await new Promise(setImmediate)
+  })
+
+  it('closes when its server has taken what was sent, and tells senders from then on that it hears nothing', async () => {
+    const [service, client] = [await connect(), await connect()]
+    const inbox = client.newInbox()
+    client.listen(inbox, () => {})
+    await client.flush()
+    const back: unknown[] = []
+    const own = service.newInbox()
+    service.listen(own, ({ isNobody }) => void back.push(isNobody))
+    const seen: string[] = []
+    await service.take([subject('p', 's')], (_subject, { words }) => void seen.push(String(words)))
+    client.publish('p', 'last')
+    await client.close()
+    service.publish(`${inbox}1`, 'too late', `${own}1`)
+    await settled()
+    assert.deepEqual([seen, back], [['last'], [true]])
+  })
+
   it('passes on that the server takes no messages, and why', async () => {
     await connect()
     server.halt('low on memory')
@@ -235,6 +275,18 @@ describe('the queue shared with NestJS', () => {
     client.emit('p', '{}')
     await client.flush()
     assert.equal(waiting(), 1, 'a queue that is declared otherwise takes events, too')
+  })
+
+  it('is asked for once more after a loss, and an event that was lost with it is no failure of later ones', async () => {
+    const client = await connect({ nest: { queue: 'nest' } })
+    server.suspend()
+    client.emit('p', '{}')
+    server.cut()
+    server.resume()
+    while (!happened.includes('restored')) await new Promise(setImmediate)
+    client.emit('p', '{}')
+    await client.flush()
+    assert.equal(waiting(), 1)
   })
 
   it('is looked for, and not declared, by a client with `noAssert`', async () => {

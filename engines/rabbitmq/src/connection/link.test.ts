@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ManualClock } from '@elysia-microservices/transport/kit'
-import type { Driver } from '../driver.ts'
+import { Timeouts } from '@elysia-microservices/test-support'
+import { type Clock, ManualClock } from '@elysia-microservices/transport/kit'
+import type { Driver, DriverConnection } from '../driver.ts'
 import { rabbitmqOptions } from '../options/options.ts'
 import { rabbitmq } from '../rabbitmq.ts'
 import { FakeRabbitServer } from '../testing/fake-server.ts'
@@ -69,17 +70,28 @@ it('a channel that the server has closed is opened again when its pause is over,
   await link.close()
 })
 
+/** Milliseconds within which the server of `watched` must answer: in no other timer. */
+const HEARTBEAT = 54_321
+
 /** A link to a server whose channels a test watches. */
 async function watched() {
   const server = new FakeRabbitServer()
   const clock = new ManualClock()
   const listener = { lost() {}, restored() {}, halted() {}, failed() {} }
-  const options = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
-  const link = await Link.open(server.driver, options, undefined, listener, clock)
+  const options = rabbitmqOptions({ url: 'amqp://127.0.0.1', heartbeat: HEARTBEAT })
+  const connections: DriverConnection[] = []
+  const { driver } = server
+  const connect = driver.connect.bind(driver)
+  driver.connect = async (...args) => {
+    const connection = await connect(...args)
+    connections.push(connection)
+    return connection
+  }
+  const link = await Link.open(driver, options, undefined, listener, clock)
   const settled = async () => {
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
   }
-  return { server, clock, link, settled }
+  return { server, clock, link, connections, settled }
 }
 
 it('a channel for one question is closed when it is answered, and when it is not', async () => {
@@ -142,5 +154,111 @@ it('a connection over which not all can be set up again is closed before the nex
   await clock.advance(2_000)
   await settled()
   assert.deepEqual([link.isConnected, opened.size, part.channel === undefined], [true, 1, false])
+  await link.close()
+})
+
+it('the pauses before its server is looked for grow until a connection has held', async (t) => {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  t.mock.method(Math, 'random', () => 1)
+  const server = new FakeRabbitServer()
+  const { driver } = server
+  const manual = new ManualClock()
+  const pauses: number[] = []
+  const clock: Clock = {
+    now: () => manual.now(),
+    after: (milliseconds, wake) => {
+      pauses.push(milliseconds)
+      return manual.after(milliseconds, wake)
+    }
+  }
+  const listener = { lost() {}, restored() {}, halted() {}, failed() {} }
+  const options = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
+  const link = await Link.open(driver, options, undefined, listener, clock)
+  const untilConnected = async () => {
+    while (!link.isConnected) await manual.advance(50)
+  }
+  // Two connections that are lost at once.
+  server.cut()
+  await untilConnected()
+  server.cut()
+  await untilConnected()
+  assert.deepEqual(pauses.splice(0), [100, 200])
+  now += 2_001
+  const connect = driver.connect.bind(driver)
+  let failures = 2
+  driver.connect = (...args) =>
+    failures-- > 0 ? Promise.reject(new Error('connect ECONNREFUSED')) : connect(...args)
+  server.cut()
+  await untilConnected()
+  assert.deepEqual(pauses, [50, 100, 200])
+  await link.close()
+})
+
+it('a server that does not answer a request about a queue, or opens no channel, has certainly done nothing', async () => {
+  const { server, link, connections, settled } = await watched()
+  const before = server.channels.size
+  using _ = new Timeouts((milliseconds) => (milliseconds === HEARTBEAT ? 0 : milliseconds))
+  await assert.rejects(
+    link.open(() => new Promise(() => {})),
+    { name: 'ConnectionError', mayHaveRun: false, message: /perhaps the queue has no leader/ }
+  )
+  const openings: (() => void)[] = []
+  for (const connection of connections) {
+    const open = connection.openChannel.bind(connection)
+    connection.openChannel = (isConfirmed) =>
+      new Promise((resolve) => openings.push(() => resolve(open(isConfirmed))))
+  }
+  await assert.rejects(
+    link.open(async () => assert.fail('There is no channel')),
+    { name: 'ConnectionError', mayHaveRun: false, message: 'RabbitMQ does not open a channel' }
+  )
+  // A channel that is opened too late is not kept.
+  for (const open of openings) open()
+  await settled()
+  assert.equal(server.channels.size, before)
+  await link.close()
+})
+
+for (const outcome of ['succeeds', 'fails'])
+  it(`a channel whose connection is lost while its setting up ${outcome} is none, and is set up over the next one`, async () => {
+    const { server, clock, link, settled } = await watched()
+    const settings: ((error?: Error) => void)[] = []
+    const setUp = () =>
+      new Promise<void>((resolve, reject) =>
+        settings.push((error) => (error === undefined ? resolve() : reject(error)))
+      )
+    const opening = link.open(setUp, { isApart: true })
+    await settled()
+    server.cut()
+    await settled()
+    settings[0]?.(outcome === 'fails' ? new Error('lost') : undefined)
+    const part = await opening
+    assert.equal(part.channel, undefined)
+    await clock.advance(2_000)
+    await settled()
+    assert.equal(settings.length, 2)
+    settings[1]?.()
+    await settled()
+    assert.notEqual(part.channel, undefined)
+    await link.close()
+  })
+
+it('a channel that cannot be opened again is opened later, with all that is on it', async () => {
+  const { clock, link, settled } = await watched()
+  let refusals = 0
+  const part = await link.open(async () => {
+    if (refusals-- > 0) throw new Error('not now')
+  })
+  refusals = 1
+  await assert.rejects(part.renew(), /not now/)
+  assert.equal(part.channel, undefined)
+  await clock.advance(100)
+  await settled()
+  assert.notEqual(part.channel, undefined)
+  const { channel } = part
+  refusals = 1
+  await assert.rejects(part.replace(), /not now/)
+  assert.equal(part.channel, channel, 'the present one stays')
   await link.close()
 })

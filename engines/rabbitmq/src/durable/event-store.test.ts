@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { CarrierListener, Publisher, Store } from '@elysia-microservices/engine'
+import { Timeouts } from '@elysia-microservices/test-support'
 import { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { rabbitmqOptions } from '../options/options.ts'
 import { FakeRabbitServer } from '../testing/fake-server.ts'
@@ -177,6 +178,28 @@ describe('a copy of an event', () => {
     server.bind(exchangeOf('g'), { key: DEAD, to: queue })
     await put(DEAD)
     assert.deepEqual(textsIn(DEAD), ['x'])
+  })
+
+  it('that is not confirmed in time is waited for, while later ones go over another channel', async () => {
+    const lines: string[] = []
+    const say = (line: string) => void lines.push(line)
+    const copies = await Copies.open(connection.link, { error: say, warn: say })
+    const queue = server.declareQueue(DEAD, safeQueue(), connection)
+    server.bind(exchangeOf('g'), { key: DEAD, to: queue })
+    const { heartbeat } = connection.link
+    using timeouts = new Timeouts((milliseconds) => (milliseconds === heartbeat ? 'held' : milliseconds))
+    const before = new Set(server.channels)
+    server.suspend()
+    const stored = copies.put('g', DEAD, Buffer.from('x'), options)
+    timeouts.pass()
+    while (server.channels.size === before.size) await new Promise(setImmediate)
+    assert.match(lines.join(), new RegExp(`not confirmed within ${heartbeat} ms .* in '${DEAD}'`))
+    server.resume()
+    await stored
+    await copies.put('g', DEAD, Buffer.from('y'), { ...options, headers: { [HEADER.unique]: 'f' } })
+    await settled()
+    assert.deepEqual(textsIn(DEAD), ['x', 'y'])
+    assert.equal(server.channels.size, before.size, 'The silent channel stays open')
   })
 
   it('is not stored in a queue that does not exist, or that is full', async () => {

@@ -1,125 +1,13 @@
 /** A durable handler, its queues and its link over a server inside the process, with a clock that the test moves. */
 import assert from 'node:assert/strict'
-import { afterEach, describe, it } from 'node:test'
-import type { CarrierListener, ConsumerInit } from '@elysia-microservices/engine'
-import {
-  type DurableOptions,
-  durableSettings,
-  type IncomingMessage,
-  ManualClock,
-  RetryLater
-} from '@elysia-microservices/transport/kit'
-import { RabbitConnection } from '../connection/rabbit-connection.ts'
-import { rabbitmqOptions } from '../options/options.ts'
-import { FakeRabbitServer } from '../testing/fake-server.ts'
-import {
-  exchangeOf,
-  GROUPS,
-  keyOf,
-  queueOfDead,
-  queueOfGroup,
-  queueOfPause,
-  queueOfPaused,
-  STORED
-} from '../words/names.ts'
-import { RabbitConsumer } from './consumer.ts'
-import { Copies } from './copies.ts'
+import { describe, it } from 'node:test'
+import { RetryLater } from '@elysia-microservices/transport/kit'
+import { LONG, newScenes, QUEUE, SHORT, settled } from '../testing/scene.ts'
+import { exchangeOf, GROUPS, keyOf, queueOfDead, queueOfPaused, STORED } from '../words/names.ts'
 import { HEADER } from './stored.ts'
 
-const QUEUE = queueOfGroup('g', 'p')
-const SHORT = queueOfPause('g', 'p', 'short')
-const LONG = queueOfPause('g', 'p', 'long')
-const LISTENER: CarrierListener = {
-  lost() {},
-  restored() {},
-  refused() {},
-  unpublished() {},
-  failed() {},
-  ended() {}
-}
-
-/** Resolves when nothing moves any more, except what waits for the clock. */
-async function settled(server: FakeRabbitServer): Promise<void> {
-  for (let quiet = 0; quiet < 5; ) {
-    await new Promise(setImmediate)
-    quiet = [...server.channels].some(({ isBusy }) => isBusy) ? 0 : quiet + 1
-  }
-}
-
-/** One server with one handler of the group `g`. */
-class Scene {
-  readonly clock = new ManualClock(1_000_000)
-  readonly server = new FakeRabbitServer({ clock: this.clock })
-  readonly lines: string[] = []
-  readonly begun: IncomingMessage[] = []
-  readonly consumers: RabbitConsumer[] = []
-  readonly connections: RabbitConnection[] = []
-  /** The handler; a test replaces it. */
-  handle: (message: IncomingMessage) => unknown = () => {}
-  #published = 0
-
-  async join(options: DurableOptions = {}, pattern = 'p'): Promise<RabbitConsumer> {
-    const checked = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
-    const connection = await RabbitConnection.open(this.server.driver, checked, 'g', LISTENER)
-    this.connections.push(connection)
-    const say = (line: string) => void this.lines.push(line)
-    const logger = { error: say, warn: say }
-    const copies = await Copies.open(connection.link, logger)
-    const run = async (message: IncomingMessage) => {
-      this.begun.push(message)
-      await this.handle(message)
-    }
-    const init = {
-      dispatcher: { event: run },
-      route: { route: pattern, durable: durableSettings(options) },
-      pattern,
-      group: 'g',
-      via: pattern,
-      logger
-    } as unknown as ConsumerInit
-    const consumer = new RabbitConsumer({ ...init, copies: () => copies, clock: this.clock })
-    this.consumers.push(consumer)
-    await consumer.start(connection)
-    consumer.begin()
-    await settled(this.server)
-    return consumer
-  }
-
-  async publish(data: unknown, headers: Record<string, unknown> = {}, pattern = 'p'): Promise<void> {
-    const unique = `e${this.#published++}`
-    const content = Buffer.from(JSON.stringify({ pattern, data }))
-    const properties = { headers: { [HEADER.unique]: unique, ...headers }, persistent: true }
-    this.server.publish(STORED, keyOf(pattern), content, properties)
-    await settled(this.server)
-  }
-
-  async advance(milliseconds: number): Promise<void> {
-    await this.clock.advance(milliseconds)
-    await settled(this.server)
-  }
-
-  count(queue: string): number | undefined {
-    return this.server.queues.get(queue)?.messages.length
-  }
-
-  get data(): unknown[] {
-    return this.begun.map(({ data }) => data)
-  }
-}
-
 describe('a durable handler', () => {
-  const scenes: Scene[] = []
-  afterEach(async () => {
-    for (const { consumers, connections } of scenes.splice(0)) {
-      for (const consumer of consumers) consumer.cut()
-      for (const connection of connections) await connection.link.close()
-    }
-  })
-  const newScene = () => {
-    const scene = new Scene()
-    scenes.push(scene)
-    return scene
-  }
+  const newScene = newScenes()
 
   it('acknowledges what is done, and nothing before', async () => {
     const scene = newScene()

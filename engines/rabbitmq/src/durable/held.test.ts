@@ -30,6 +30,16 @@ it('the next attempt of an event that is still here is new, and every other copy
   assert.equal(held.meet(event({ [HEADER.failed]: 1 })), 'running', 'delivered again over another channel')
 })
 
+it('an event whose next attempt is here already takes nothing from it when it is forgotten', () => {
+  const held = new HeldEvents()
+  const deliveries = new Deliveries(channel)
+  const [first, next] = [event({}, deliveries), event({ [HEADER.failed]: 1 }, deliveries)]
+  for (const one of [first, next]) held.add(one)
+  held.forget(first)
+  assert.equal(held.size, 1)
+  assert.equal(held.meet(event({ [HEADER.failed]: 1 }, deliveries)), 'repeated')
+})
+
 it('an event waits until it is due, and never longer than it was to wait', () => {
   const waits = (due: number, pause?: number) =>
     event({ [HEADER.due]: due, ...(pause !== undefined && { [HEADER.pause]: pause }) }).waits(NOW)
