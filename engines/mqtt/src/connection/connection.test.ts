@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Carried, CarrierListener, Subject } from '@elysia-microservices/engine'
-import type { Driver, Packet } from '../driver.ts'
+import { Timeouts } from '@elysia-microservices/test-support'
+import type { Driver, DriverListener, Packet } from '../driver.ts'
 import { mqttOptions } from '../options/options.ts'
 import { FakeMqttServer } from '../testing/fake-server.ts'
 import { MqttConnection } from './mqtt-connection.ts'
@@ -173,10 +174,13 @@ describe('a connection to MQTT', () => {
     client.publish('p', REQUEST, `${inbox}1`)
     await client.flush()
     heard.length = 0
+    // It hears what is meant for all services, too, but not from there.
+    client.listen(client.everyone, () => void heard.push('everyone'))
+    await client.flush()
     const answer = (id: string) => `{"id":"${id}","response":1}`
-    for (const id of ['of a stranger', `${inbox}1`])
+    for (const id of ['of a stranger', `${client.everyone}.1`, `${inbox}1`])
       server.deliver({ topic: 'p/reply', payload: answer(id), qos: 0 })
-    await until(() => heard.length > 0)
+    await until(() => heard.some((one) => one.startsWith('1 ')))
     assert.deepEqual([heard, failures], [[`1 ${answer(`${inbox}1`)}`], []])
   })
 
@@ -253,6 +257,60 @@ describe('a connection to MQTT', () => {
     await until(() => seen.length >= 2)
     await service.flush()
     assert.deepEqual(seen.sort(), ['a/+', 'a/b'])
+  })
+
+  it('gives an event to each pattern that matches, also if the server sends one message for all of them', async () => {
+    let receive: DriverListener['message'] = () => {}
+    const nothing = async () => {}
+    const rest = { subscribe: nothing, unsubscribe: nothing, publish() {}, ping: nothing, end: nothing }
+    const driver: Driver = {
+      connect: async (_server, _options, _clientId, { message }) => {
+        receive = message
+        return { isOpen: true, maximumPacketSize: undefined, receiveMaximum: undefined, ...rest }
+      }
+    }
+    const service = await connect(server.port, driver)
+    const seen: string[] = []
+    const subjects = ['a/b', 'a/+', 'a/#'].map((address) => ({ address, isExact: address === 'a/b' }))
+    await service.take(subjects as unknown as Subject[], ({ address }) => void seen.push(address))
+    const packet = { retain: false, properties: { subscriptionIdentifier: [1, 3, 9] } }
+    receive('a/b', Buffer.from('{"data":1}'), packet)
+    assert.deepEqual(seen, ['a/b', 'a/#'])
+    await service.leave()
+    receive('a/b', Buffer.from('{"data":1}'), packet)
+    assert.equal(seen.length, 2, 'It has left')
+  })
+
+  it('is refused nothing by a server that is lost while it begins to listen', async () => {
+    const client = await connect()
+    const refused: string[] = []
+    // Nobody waits for the pauses before the server is looked for.
+    using _ = new Timeouts((milliseconds) => (milliseconds <= 2_000 ? 0 : milliseconds))
+    // Before the subscription is answered, and before the proof that it is heard has come.
+    for (let turns = 0; turns < 6; turns++) {
+      const inbox = client.newInbox()
+      client.listen(
+        inbox,
+        () => {},
+        ({ message }) => void refused.push(message)
+      )
+      for (let turn = 0; turn < turns; turn++) await new Promise((go) => server.later(() => go(undefined)))
+      server.cut()
+      await until(() => client.isConnected)
+      await client.flush()
+    }
+    assert.deepEqual(refused, [])
+  })
+
+  it('sends all that it was given before it closes, also what waits until the server has confirmed more', async () => {
+    const texts = await taken('p', 'q')
+    const client = await connect()
+    const inbox = client.newInbox()
+    // More than may be unconfirmed.
+    for (let n = 0; n < 1_500; n++) client.publish('p', REQUEST, `${inbox}${n}`)
+    await client.close()
+    for (let turns = 0; texts.length < 1_500 && turns < 100; turns++) await new Promise(setImmediate)
+    assert.equal(texts.length, 1_500)
   })
 
   it('takes kept events, except from a shared subscription', async () => {

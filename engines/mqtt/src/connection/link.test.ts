@@ -1,6 +1,7 @@
 /** A link to a server inside the process: what it has after its server was lost, and what it says of the loss. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { Timeouts } from '@elysia-microservices/test-support'
 import type { Driver, DriverConnection, DriverListener } from '../driver.ts'
 import { mqttOptions } from '../options/options.ts'
 import { FakeMqttServer } from '../testing/fake-server.ts'
@@ -262,6 +263,78 @@ describe('a link to MQTT', () => {
     answer()
     await until('restored')
     assert.deepEqual([happened, connections.length, link.isConnected], [['lost', 'restored'], 3, true])
+  })
+
+  it('pauses longer before each attempt until a connection has held, and blames another one for many brief ones', async (t) => {
+    let now = 0
+    t.mock.method(performance, 'now', () => now)
+    t.mock.method(Math, 'random', () => 1)
+    const listeners: DriverListener[] = []
+    let failures = 0
+    const nothing = async () => {}
+    const driver: Driver = {
+      connect: async (_server, _options, _clientId, listener) => {
+        if (failures-- > 0) throw new Error('connect ECONNREFUSED')
+        listeners.push(listener)
+        const rest = { subscribe: nothing, unsubscribe: nothing, publish() {}, ping: nothing, end: nothing }
+        return { isOpen: true, maximumPacketSize: undefined, receiveMaximum: undefined, ...rest }
+      }
+    }
+    await open('one', undefined, driver)
+    const lose = async () => {
+      happened = []
+      listeners.at(-1)?.lost(undefined)
+      await until('restored')
+      return happened[0]
+    }
+    using pauses = new Timeouts(() => 0)
+    assert.deepEqual([await lose(), await lose()], ['lost', 'lost'])
+    assert.match((await lose()) ?? '', /^lost: .* 'one' seems to have taken its place/)
+    assert.deepEqual(pauses.begun.splice(0), [200, 400, 800])
+    now += 2_001
+    failures = 2
+    assert.equal(await lose(), 'lost')
+    assert.deepEqual(pauses.begun, [100, 200, 400])
+  })
+
+  it('connects again if a new connection is lost before the driver has given it', async () => {
+    const listeners: DriverListener[] = []
+    const nothing = async () => {}
+    const rest = { subscribe: nothing, unsubscribe: nothing, publish() {}, ping: nothing, end: nothing }
+    const driver: Driver = {
+      connect: async (_server, _options, _clientId, listener) => {
+        if (listeners.push(listener) === 2) listener.lost(undefined)
+        return { isOpen: true, maximumPacketSize: undefined, receiveMaximum: undefined, ...rest }
+      }
+    }
+    const link = await open('one', undefined, driver)
+    using _ = new Timeouts(() => 0)
+    listeners[0]?.lost(undefined)
+    await until('restored')
+    assert.deepEqual([listeners.length, link.isConnected], [3, true])
+  })
+
+  it('sends what needs no confirmation behind what waits for one', async () => {
+    const confirm: (() => void)[] = []
+    const sent: string[] = []
+    const nothing = async () => {}
+    const driver: Driver = {
+      connect: async () => ({
+        ...{ isOpen: true, maximumPacketSize: undefined, receiveMaximum: 1 },
+        ...{ subscribe: nothing, unsubscribe: nothing, ping: nothing, end: nothing },
+        publish: ({ topic }, told) => {
+          sent.push(topic)
+          if (told !== undefined) confirm.push(() => told(true, undefined))
+        }
+      })
+    }
+    const link = await open('one', undefined, driver)
+    for (const topic of ['a', 'b']) link.publish(message(topic))
+    link.publish({ topic: 'c', payload: '1', qos: 0 })
+    assert.deepEqual(sent, ['a'])
+    confirm[0]?.()
+    assert.deepEqual(sent, ['a', 'b', 'c'])
+    confirm[1]?.()
   })
 
   it('that is closed while its server is lost connects no more', async () => {

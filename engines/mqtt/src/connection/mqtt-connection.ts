@@ -250,6 +250,8 @@ export class MqttConnection implements Carrier {
    * users without the right.
    */
   async #prove(topic: string): Promise<void> {
+    // The server is lost since it has answered: the subscription is restored with all others.
+    if (!this.isConnected) return
     let timer: ReturnType<typeof setTimeout> | undefined
     try {
       await new Promise<void>((resolve, reject) => {
