@@ -1,6 +1,7 @@
 /** Which events of a batch are tried, and which are left behind unanswered. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Timeouts } from '@elysia-microservices/test-support'
 import {
   ConnectionError,
   EventRefusedError,
@@ -58,6 +59,8 @@ describe('a batch of events', () => {
     )
     answer()
     assert.deepEqual((await unanswered[0]!.ended).published, ['0'])
+    await new Promise(setImmediate)
+    assert.deepEqual(published, ['2'], 'Its outcome is the business of who was told of it')
     // Later events of its key are tried in a later round.
     assert.deepEqual(engine.of('a'), ['other'])
   })
@@ -77,11 +80,36 @@ describe('a batch of events', () => {
     assert.equal(published.length + unanswered.length, 2)
   })
 
+  it('sends no further event when its time is over: those that are committed meanwhile wait for its end', async () => {
+    const { engine, outcome, end, answer } = begin(
+      [
+        { data: 'silent', key: 'k' },
+        { data: 'behind', key: 'k' }
+      ],
+      0
+    )
+    await until(() => engine.underWay === 1)
+    end()
+    await new Promise(setImmediate)
+    answer()
+    assert.deepEqual([(await outcome).published, engine.of('a')], [['0'], []])
+  })
+
   it('waits for an event as long as its time has not come', async () => {
     const { engine, outcome, answer } = begin([{ data: 'silent' }, { data: 'other' }], 16)
     await until(() => engine.stored.length === 1)
     answer()
     assert.deepEqual((await outcome).unanswered, [])
+  })
+
+  it('is not waited for without end: an event whose broker never answers fails a second after its time', async () => {
+    const never = { publish: () => new Promise<never>(() => {}) }
+    const row = { position: '3', id: 'a', pattern: 'p', attempts: '0', key: null, headers: null, data: null }
+    using timeouts = new Timeouts(() => 0)
+    const patience = { timeout: 5_000, mayGoOn: () => true, over: new Promise<void>(() => {}), few: 0 }
+    const { failures } = await publishAll([row], never, patience)
+    assert.deepEqual([failures.map(({ position }) => position), timeouts.begun], [['3'], [6_000]])
+    assert.match(failures[0]?.reason ?? '', /^TimeoutError/)
   })
 
   it('sends what was written, and tells what the broker had already', async () => {

@@ -2,75 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConnectionError } from '@elysia-microservices/transport/kit'
-import { Engine, Lines } from '../testing/engine.ts'
-import { type Asked, FakePool } from '../testing/fake-pool.ts'
+import { Engine } from '../testing/engine.ts'
+import { FakePool } from '../testing/fake-pool.ts'
+import { Scene } from '../testing/relay-scene.ts'
 import { until } from '../testing/until.ts'
-import { type OutboxRelay, outboxRelay } from './relay.ts'
-import { FAILED, FETCH, LEAD, LEFT, PUBLISHED, SLEEP, STATS } from './statements.ts'
-
-/** A relay over an outbox with these events. */
-class Scene {
-  readonly engine = new Engine()
-  readonly lines = new Lines()
-  leads = true
-  isAsleep = false
-  /** Events that wait, by position. */
-  readonly waiting: string[] = []
-  readonly published: string[] = []
-  readonly failed: { readonly position: string; readonly pause: number | null }[] = []
-  readonly left: string[] = []
-  /** Fails the next statement with some text. */
-  breaks: string | undefined
-  readonly pool = new FakePool((asked) => this.#answer(asked))
-  readonly relay: OutboxRelay
-
-  constructor(pollInterval = 5) {
-    const { pool, engine: client, lines: logger } = this
-    this.relay = outboxRelay({ sql: pool.sql, client, logger, pollInterval, publishTimeout: 60_000 })
-  }
-
-  #answer({ text, values }: Asked): readonly Readonly<Record<string, unknown>>[] | undefined {
-    if (text === this.breaks) {
-      this.breaks = undefined
-      throw new Error('the database is away')
-    }
-    if (text === LEAD) return [{ leads: this.leads, asleep: this.isAsleep }]
-    if (text === FETCH) return this.#rows()
-    if (text === STATS) return [{ pending: String(this.waiting.length), oldest: null, failed: '0' }]
-    if (text === SLEEP) this.isAsleep = values[0] === 'true'
-    if (text === PUBLISHED) this.published.push(...this.#take(String(values[0]).slice(1, -1).split(',')))
-    if (text === FAILED) {
-      const failures = JSON.parse(String(values[0])) as Scene['failed']
-      this.failed.push(...failures)
-      this.#take(failures.filter(({ pause }) => pause === null).map(({ position }) => position))
-    }
-    if (text === LEFT) {
-      const left = (JSON.parse(String(values[0])) as Scene['failed']).map(({ position }) => position)
-      this.left.push(...left)
-      this.#take(left)
-    }
-    return undefined
-  }
-
-  #rows() {
-    return this.waiting.map((position) => ({
-      ...{ position, id: position, pattern: 'a', key: null, headers: null },
-      data: position,
-      attempts: '0'
-    }))
-  }
-
-  #take(positions: readonly string[]): readonly string[] {
-    const kept = this.waiting.filter((position) => !positions.includes(position))
-    this.waiting.splice(0, this.waiting.length, ...kept)
-    return positions
-  }
-
-  /** How often a statement was asked. */
-  count(text: string): number {
-    return this.pool.asked.filter((one) => one.text === text).length
-  }
-}
+import { outboxRelay } from './relay.ts'
+import { FETCH, LEAD, PUBLISHED, SLEEP } from './statements.ts'
 
 describe('a relay', () => {
   it('publishes what waits, records it once, and falls asleep', async () => {

@@ -15,6 +15,7 @@ export class FakePool {
   readonly asked: Asked[] = []
   answer: Answer
   readonly #listeners = new Set<() => void>()
+  readonly #ended = new Set<() => void>()
 
   constructor(answer: Answer = () => undefined) {
     this.answer = answer
@@ -31,8 +32,12 @@ export class FakePool {
     const query = this.#query
     const on = (name: string, listener: () => void) => {
       if (name === 'notification') this.#listeners.add(listener)
+      if (name === 'end') this.#ended.add(listener)
     }
-    const removeListener = (_: string, listener: () => void) => void this.#listeners.delete(listener)
+    const removeListener = (name: string, listener: () => void) => {
+      if (name === 'notification') this.#listeners.delete(listener)
+      if (name === 'end') this.#ended.delete(listener)
+    }
     const client = { query, on, removeListener, release() {} }
     const connect = (connected: (error: undefined, given: object) => void) => connected(undefined, client)
     return { totalCount: 0, query, connect } as unknown as DatabaseSql
@@ -41,6 +46,16 @@ export class FakePool {
   /** Tells each connection that listens of a notification. */
   notify(): void {
     for (const listener of this.#listeners) listener()
+  }
+
+  /** How many connections listen. */
+  get listening(): number {
+    return this.#listeners.size
+  }
+
+  /** Loses all connections that listen. */
+  lose(): void {
+    for (const ended of this.#ended) ended()
   }
 
   /** A client that has begun a transaction. */
