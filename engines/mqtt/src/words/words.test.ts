@@ -57,6 +57,11 @@ describe('topics', () => {
       ['a/#', 'a', true],
       ['a/#', 'a/b/c', true],
       ['#', 'a/b', true],
+      ['a/b', 'a/c', false],
+      ['a/b', 'b/b', false],
+      ['a/+', 'b/c', false],
+      ['+/b', 'a/c', false],
+      ['a/#', 'b/c', false],
       ['+/+', '/a', true],
       ['+', '/a', false],
       ['#', '$SYS/a', false],
@@ -233,6 +238,11 @@ describe('headers', () => {
       data: 1,
       headers: { a: 'b', 'mqtt-qos': '1', 'mqtt-retain': 'true', 'mqtt-expiry': '5' }
     })
+    assert.deepEqual(recordOf(new MqttRecord({ retain: false })), {
+      data: 1,
+      headers: { 'mqtt-retain': 'false' }
+    })
+    assert.deepEqual(recordOf(new MqttRecord({})), { data: 1, headers: undefined })
     assert.equal(recordOf({ data: 1 }), undefined)
     assert.throws(() => recordOf(new MqttRecord({ properties: { responseTopic: 'x' } })), OptionError)
   })

@@ -36,6 +36,18 @@ describe('a stored event', () => {
     assert.deepEqual([persistent, mandatory], [true, true])
   })
 
+  it('is copied with as many headers of others as have room, the small ones first', () => {
+    // The name and the value have eight bytes more each.
+    const filling = 'x'.repeat(48 * 1024 - 4 - 16)
+    const { headers } = eventOf({
+      last: `${filling}y`,
+      full: filling,
+      ['n'.repeat(256)]: 'long name'
+    }).copyWith({})
+    assert.deepEqual([headers?.['full'] === filling, headers?.['last']], [true, undefined])
+    assert.ok(!Object.keys(headers ?? {}).some((name) => name.length > 255))
+  })
+
   it('waits until it is due, but no longer than it was to wait, if clocks differ', () => {
     const event = eventOf({ [HEADER.due]: 1_000, [HEADER.pause]: 300 })
     assert.deepEqual([event.waits(900), event.waits(1_100), event.waits(10)], [100, -100, 300])
