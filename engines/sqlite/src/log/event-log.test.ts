@@ -136,6 +136,29 @@ describe('events of the future', () => {
     assert.equal(given.log.later.next, undefined)
   })
 
+  it('are published with the key, the headers and the data with which they were stored', () => {
+    const given = new OpenLog()
+    const group = given.join('g')
+    const bare = { key: undefined, headers: undefined, body: '{}' }
+    const whole = { key: 'k', headers: '{"x":"1"}', body: '{"data":{"n":1}}' }
+    given.publish(
+      0,
+      { id: 'a', due: 10, ...bare },
+      { id: 'b', due: 11, ...whole },
+      { id: 'c', due: 90, ...whole }
+    )
+    given.log.fire(11)
+    given.log.fireNow('p', 'c', 12)
+    assert.deepEqual(
+      given.take(group).map(({ id, key, headersText, body }) => [id, key, headersText, body]),
+      [
+        ['a', undefined, null, '{}'],
+        ['b', 'k', '{"x":"1"}', '{"data":{"n":1}}'],
+        ['c', 'k', '{"x":"1"}', '{"data":{"n":1}}']
+      ]
+    )
+  })
+
   it('are unique by id while they wait, and for the window after they were published', () => {
     const given = new OpenLog()
     given.publish(0, { id: 'a', due: 5_000 })
