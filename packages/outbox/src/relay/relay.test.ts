@@ -117,6 +117,16 @@ describe('a relay', () => {
       outboxRelay({ sql: missing.sql, client, schema: 'shop' }).start(),
       /create its tables: await migrate\(sql, { schema: 'shop' }\)/
     )
+    const startWith = (error: object) => {
+      const { sql } = new FakePool(() => {
+        throw Object.assign(new Error('no'), error)
+      })
+      return outboxRelay({ sql, client }).start()
+    }
+    // A schema that is missing; Bun has the code in another place.
+    for (const error of [{ code: '3F000' }, { errno: '42P01' }])
+      await assert.rejects(startWith(error), /create its tables: await migrate\(sql\)/)
+    await assert.rejects(startWith({ code: '28000' }), { message: 'no', code: '28000' })
     const single = Object.assign(missing.sql, { options: { max: 1 } })
     assert.throws(() => outboxRelay({ sql: single, client }), /needs two connections/)
   })

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { Timeouts } from '@elysia-microservices/test-support'
-import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, figureSources, INSIDE } from '@elysia-microservices/transport/kit'
 import { Scene } from '../testing/relay-scene.ts'
 import { until } from '../testing/until.ts'
+import { outboxRelay } from './relay.ts'
 import { CHECK_MARK, CHECK_PAUSES, FETCH, LEAD, LEFT, MOVE_MARK, PUBLISHED, SLEEP } from './statements.ts'
 
 /** Milliseconds after which a round waits no longer for a few unanswered events. */
@@ -234,6 +235,22 @@ describe('a relay', () => {
       { published, duplicates, retries, oldest },
       { published: 2, duplicates: 1, retries: 1, oldest: 0 }
     )
+  })
+
+  it('shows its figures while it runs, with the engine to which it publishes', async () => {
+    const scene = newScene()
+    const shown = () =>
+      figureSources().flatMap(({ name, attributes }) => (name === 'outbox' ? [attributes] : []))
+    await scene.relay.start()
+    assert.deepEqual(shown(), [{ schema: 'elysia_microservices' }])
+    await scene.relay.stop()
+    assert.deepEqual(shown(), [])
+    const { pool, lines } = new Scene()
+    const client = { publish: () => assert.fail(), [INSIDE]: { engine: 'hub' } }
+    const relay = outboxRelay({ sql: pool.sql, client, logger: lines })
+    await relay.start()
+    assert.deepEqual(shown(), [{ schema: 'elysia_microservices', engine: 'hub' }])
+    await relay.stop()
   })
 
   it('listens again when the connection is lost on which it listens, and no more when it stops', async () => {
