@@ -57,6 +57,20 @@ it('a connection that ends is replaced, and is lost only if somebody waits for i
   assert.equal(made.length, 3)
 })
 
+it('a connection that ends is lost as long as one of its requests waits, whichever was answered', async () => {
+  const { made, connect, connections, losses } = attempts()
+  const opening = connect()
+  made[0]?.end()
+  const connection = await opening
+  let answer = () => {}
+  const first = connections.ask(connection, () => new Promise<void>((resolve) => (answer = resolve)), 60_000)
+  void connections.ask(connection, () => new Promise(() => {}), 60_000)
+  answer()
+  await first
+  made[0]?.closed()
+  assert.equal(losses(), 1)
+})
+
 it('a connection without answers fails all its requests, however many they are', {
   timeout: 60_000
 }, async () => {

@@ -131,6 +131,21 @@ describe('a connection to MQTT', () => {
     assert.equal(published.at(-1)?.properties?.messageExpiryInterval, 5)
   })
 
+  it('sends an event as its headers say, and otherwise without any of that', async () => {
+    const { client, published } = await observed()
+    client.emit('p', '{"data":1}', undefined, {
+      'mqtt-expiry': '5',
+      'mqtt-qos': '2',
+      'mqtt-retain': 'true',
+      a: 'b'
+    })
+    client.emit('p', '{"data":1}')
+    const [first, second] = published
+    const properties = { userProperties: { a: 'b' }, messageExpiryInterval: 5 }
+    assert.deepEqual([first?.qos, first?.retain, first?.properties], [2, true, properties])
+    assert.deepEqual([second?.retain, second?.properties], [undefined, {}])
+  })
+
   it('subscribes once to the answers of NestJS to a pattern', async () => {
     const { client, subscribed } = await observed()
     for (let n = 0; n < 3; n++) client.publish('p', REQUEST, `${client.newInbox()}${n}`)

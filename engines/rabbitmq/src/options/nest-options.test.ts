@@ -15,9 +15,9 @@ it('processes with queues of their own do not share events of this library eithe
 
 it('the number of messages at a time counts only if they are acknowledged, as in NestJS', () => {
   const nest = { queue: 'q', prefetchCount: 3 }
-  assert.deepEqual(translated({ ...nest, noAck: false }).nest, { ...nest, noAck: false })
-  assert.deepEqual(translated({ ...nest, noAck: true }).nest, { queue: 'q', noAck: true })
-  assert.deepEqual(translated(nest).nest, { queue: 'q' })
+  assert.deepEqual(translated({ ...nest, noAck: false })['nest'], { ...nest, noAck: false })
+  assert.deepEqual(translated({ ...nest, noAck: true })['nest'], { queue: 'q', noAck: true })
+  assert.deepEqual(translated(nest)['nest'], { queue: 'q' })
 })
 
 it('the address of the server may be given as NestJS takes it: whole, or in parts', () => {
