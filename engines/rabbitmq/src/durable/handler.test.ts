@@ -173,6 +173,12 @@ describe('a durable handler', () => {
     await scene.advance(1_000)
     assert.deepEqual(scene.data, ['x', 'x'])
     assert.equal(scene.count(SHORT), 0)
+    // It says so again when that happens another time.
+    scene.lines.length = 0
+    await scene.publish('y')
+    scene.server.full.add(QUEUE)
+    await scene.advance(1_000)
+    assert.match(scene.lines.join('\n'), /a retry cannot be moved/)
   })
 
   it('handles an event once that its publisher has sent twice', async () => {

@@ -23,7 +23,7 @@ describe('a stored event', () => {
   it('has runs: those that have failed, and those of processes that have ended', () => {
     const event = eventOf({ [HEADER.failed]: 2, 'x-delivery-count': 3 })
     assert.deepEqual([event.attempt, event.deliveredBefore, event.redelivered], [3, 3, true])
-    assert.deepEqual([eventOf({}).attempt, eventOf({}).redelivered], [1, false])
+    assert.deepEqual([eventOf({}).attempt, eventOf({}).redelivered, eventOf({}).isCounted], [1, false, false])
   })
 
   it('is copied with what identifies it and what others gave it, and without what the server has added', () => {

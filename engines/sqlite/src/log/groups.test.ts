@@ -66,6 +66,16 @@ describe('a group', () => {
     })
   })
 
+  it('stays paused, or goes on, when its process is ended', () => {
+    const given = new OpenLog()
+    given.join('g')
+    for (const isPaused of [true, false]) {
+      given.log.transactions.run('disk', () => given.groups.pause('g', isPaused))
+      given.restart()
+      assert.equal(given.join('g').isPaused, isPaused)
+    }
+  })
+
   it('counts each run that has begun when its process is ended, and no other', () => {
     const given = new OpenLog()
     const group = given.join('g', 'p', { ordered: true })

@@ -7,10 +7,22 @@ import { ConnectionError, figureSources, INSIDE } from '@elysia-microservices/tr
 import { Scene } from '../testing/relay-scene.ts'
 import { until } from '../testing/until.ts'
 import { outboxRelay } from './relay.ts'
-import { CHECK_MARK, CHECK_PAUSES, FETCH, LEAD, LEFT, MOVE_MARK, PUBLISHED, SLEEP } from './statements.ts'
+import {
+  CHECK_MARK,
+  CHECK_PAUSES,
+  FAILED,
+  FETCH,
+  LEAD,
+  LEFT,
+  MOVE_MARK,
+  PUBLISHED,
+  SLEEP
+} from './statements.ts'
 
 /** Milliseconds after which a round waits no longer for a few unanswered events. */
 const ROUND = 1_000
+/** Milliseconds between looks of a relay that falls asleep. */
+const LINGER = 20
 const NEVER = 2 ** 31 - 1
 
 let timeouts: Timeouts
@@ -60,6 +72,7 @@ const NAMES = new Map([
   [CHECK_PAUSES, 'check pauses'],
   [FETCH, 'fetch'],
   [PUBLISHED, 'published'],
+  [FAILED, 'failed'],
   [LEFT, 'left'],
   [SLEEP, 'sleep'],
   ['commit', 'commit']
@@ -197,7 +210,7 @@ describe('a relay', () => {
   it('pauses longer after each round in which nothing was published, or the database was away', async (t) => {
     t.mock.method(Math, 'random', () => 1)
     const scene = newScene(5)
-    const pauses = () => timeouts.begun.filter((delay) => delay >= 100 && delay !== ROUND && delay < 60_000)
+    const pauses = () => timeouts.begun.filter((delay) => delay > LINGER && delay !== ROUND && delay < 60_000)
     let isDown = true
     scene.engine.fail = () =>
       isDown ? Promise.reject(new ConnectionError('down', true)) : Promise.resolve({ duplicate: false })
@@ -231,6 +244,9 @@ describe('a relay', () => {
     await scene.relay.start()
     await until(() => scene.published.length === 2)
     const { published, duplicates, retries, oldest } = await scene.relay.stats()
+    // All that a round has found is recorded before its transaction ends.
+    const recorded = rounds(scene).find((round) => round.includes('published'))
+    assert.match(recorded ?? '', /fetch,published,failed/)
     assert.deepEqual(
       { published, duplicates, retries, oldest },
       { published: 2, duplicates: 1, retries: 1, oldest: 0 }
