@@ -2,7 +2,7 @@
  * Keeps the figures of a durable handler up to date while somebody reads them: otherwise, each handler with nothing to do
  * would cost Kafka requests.
  */
-import type { Clock } from '@elysia-microservices/transport/kit'
+import { type Clock, passedBy } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import { positionsOf } from '../connection/positions.ts'
 import { Isolation, LATEST } from '../driver.ts'
@@ -33,7 +33,7 @@ export class Looking {
 
   /** Somebody reads the figures. */
   read(): void {
-    this.#readAt = this.#clock.now()
+    this.#readAt = passedBy(this.#clock)
     if (this.#cancel === undefined) this.#look()
   }
 
@@ -46,7 +46,7 @@ export class Looking {
     if (this.#isStopped) return
     this.#cancel = this.#clock.after(LOOK, () => {
       this.#cancel = undefined
-      if (this.#clock.now() - this.#readAt < READ_FOR) this.#look()
+      if (passedBy(this.#clock) - this.#readAt < READ_FOR) this.#look()
     })
     this.#ask().catch(() => {})
   }

@@ -39,3 +39,16 @@ it('a publisher without a limit never does', () => {
   new Counting(looks, { maxBytes: 0 }, looks.clock).published()
   assert.equal(looks.count, 0)
 })
+
+it('looks in time although the clock was set back', async () => {
+  const looks = new Looks()
+  let passed = 0
+  const clock = { now: () => 1_000_000 - 1_000 * passed, passed: () => passed, after: () => () => {} }
+  const counting = new Counting(looks, { maxBytes: 1 }, clock)
+  counting.published()
+  looks.end()
+  await new Promise(setImmediate)
+  passed += 1_000
+  counting.published()
+  assert.equal(looks.count, 2)
+})

@@ -1,5 +1,5 @@
 /** The bytes that the log keeps are known as far as somebody has looked through it: turns do, and publishers that have a limit. */
-import { type Clock, systemClock } from '@elysia-microservices/transport/kit'
+import { type Clock, passedBy, systemClock } from '@elysia-microservices/transport/kit'
 import type { Keeping } from '../connection/in-transaction.ts'
 import type { Tables } from '../connection/tables.ts'
 
@@ -26,7 +26,7 @@ export class Counting {
 
   /** Events were published. */
   published(): void {
-    const now = this.#clock.now()
+    const now = passedBy(this.#clock)
     if (this.#isLooking || now < this.#next) return
     this.#isLooking = true
     this.#tables
@@ -35,7 +35,7 @@ export class Counting {
       .catch(() => {})
       .finally(() => {
         this.#isLooking = false
-        this.#next = this.#clock.now() + EVERY
+        this.#next = passedBy(this.#clock) + EVERY
       })
   }
 }

@@ -7,6 +7,7 @@ import {
   endedWithin,
   hasWildcards,
   OptionError,
+  passedBy,
   systemClock
 } from '@elysia-microservices/transport/kit'
 import { consume } from '../connection/consume.ts'
@@ -114,7 +115,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       logger
     )
     this.#endLooks = repeat(() => {
-      if (clock.now() - this.#readAt < READ_FOR) void this.look()
+      if (passedBy(clock) - this.#readAt < READ_FOR) void this.look()
     }, LOOK)
   }
 
@@ -136,7 +137,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
    * with nothing to do would cost it requests.
    */
   get figures(): DurableFigures {
-    const now = this.#clock.now()
+    const now = passedBy(this.#clock)
     if (now - this.#readAt > LOOK) void this.look()
     this.#readAt = now
     const hasQueues = this.#part?.channel !== undefined && (this.#isOrdered || this.#pauses.isThere)

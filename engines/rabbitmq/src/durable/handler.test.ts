@@ -272,6 +272,20 @@ describe('a durable handler', () => {
     assert.equal(consumer.figures.lag, 4)
   })
 
+  it('asks for its figures again although the clock was set back', async () => {
+    const scene = newScene()
+    let passed = 0
+    Object.assign(scene.clock, { passed: () => passed })
+    const consumer = await scene.join()
+    let looks = 0
+    consumer.look = async () => void looks++
+    for (let reading = 0; reading < 3; reading++) {
+      void consumer.figures
+      passed += 5_001
+    }
+    assert.equal(looks, 3)
+  })
+
   it('goes on when the server has closed only the channel on which its service publishes', async () => {
     const scene = newScene()
     const consumer = await scene.join()

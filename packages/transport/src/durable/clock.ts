@@ -4,6 +4,8 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
+  /** Milliseconds that have passed since some moment, by a clock that nobody sets. Default: `now()` */
+  passed?(): number
   /** Calls `wake` once after a time in milliseconds. Returns a function that cancels the call. */
   after(milliseconds: number, wake: () => void): () => void
 }
@@ -11,6 +13,7 @@ export interface Clock {
 /** The system's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  passed: () => performance.now(),
   after(milliseconds, wake) {
     const timer = setTimeout(wake, milliseconds)
     return () => clearTimeout(timer)
@@ -21,6 +24,11 @@ export const systemClock: Clock = {
 export const monotonicClock: Clock = {
   now: () => performance.now(),
   after: (milliseconds, wake) => systemClock.after(milliseconds, wake)
+}
+
+/** The time by which it is measured how long something takes: the clock may be set meanwhile. */
+export function passedBy(clock: Clock): number {
+  return clock.passed?.() ?? clock.now()
 }
 
 /** Most milliseconds after which those who wait for a time look at the clock again: it may be set meanwhile. */

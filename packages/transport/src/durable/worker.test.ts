@@ -300,6 +300,31 @@ describe('a worker of durable events', () => {
     assert.equal(setting.runs.length, 1)
   })
 
+  it('measures its handlers by a clock that nobody sets', async () => {
+    let wall = 0
+    let passed = 0
+    const worker = new DurableWorker<TestEvent>(
+      durableSettings({}),
+      {
+        run() {
+          wall += 3_600_000
+          passed += 10
+        },
+        isOurs: () => true,
+        letGo: () => assert.fail(),
+        acknowledge() {},
+        retry: () => assert.fail(),
+        bury: () => assert.fail(),
+        left() {}
+      },
+      { now: () => wall, passed: () => passed, after: () => () => {} },
+      QUIET
+    )
+    for (let order = 0; order < 100; order++)
+      worker.add({ order, key: undefined, pattern: 'p', id: String(order), attempt: 1 })
+    assert.equal(Math.round(worker.endsWithin(1_000)), 100)
+  })
+
   for (const ordered of [true, false])
     it(`runs thousands of events whose handlers end at once, ordered: ${ordered}`, () => {
       const done: number[] = []

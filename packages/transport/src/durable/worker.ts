@@ -6,7 +6,7 @@
 import type { Logger } from '../logger.ts'
 import { shown } from '../quiet-log.ts'
 import { isThenable, whenSettled } from '../stream.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, passedBy } from './clock.ts'
 import type { DurableEngine, HeldEvent } from './durable-engine.ts'
 import type { DurableSettings } from './options.ts'
 import { outcomeOf, reasonToGiveUp } from './outcome.ts'
@@ -215,7 +215,7 @@ export class DurableWorker<Event extends HeldEvent> {
     this.#running.add(event)
     const hopeless = reasonToGiveUp(event.attempt, this.#settings)
     if (hopeless !== undefined) return this.#bury(event, hopeless)
-    const begun = this.#clock.now()
+    const begun = passedBy(this.#clock)
     const ended = () => this.#ended(event, begun)
     const failed = (error: unknown) => this.#failed(event, error, begun)
     try {
@@ -359,7 +359,7 @@ export class DurableWorker<Event extends HeldEvent> {
   }
 
   #measure(begun: number): void {
-    this.#meanTime += WEIGHT * (this.#clock.now() - begun - this.#meanTime)
+    this.#meanTime += WEIGHT * (passedBy(this.#clock) - begun - this.#meanTime)
   }
 
   #settle(): void {
