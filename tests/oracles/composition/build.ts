@@ -45,6 +45,8 @@ export interface World {
   readonly log: string[]
   /** The message on its way. Hooks decide by it, because they may see other data than was sent. */
   input: Input
+  /** Whether each handler gives its answer as a stream of one value. */
+  isStreamed: boolean
 }
 
 /** A place in a tree. */
@@ -77,7 +79,12 @@ export const CLASSES: Readonly<Record<string, new () => Error>> = {
   E4: BaseError
 }
 
-export const newWorld = (): World => ({ handlers: [], log: [], input: { data: {}, headers: {} } })
+export const newWorld = (): World => ({
+  handlers: [],
+  log: [],
+  input: { data: {}, headers: {} },
+  isStreamed: false
+})
 
 /** A new place at the root of a tree. */
 export function newSite(
@@ -175,9 +182,20 @@ function addMessage(
   }
   const handler = (context: Context) => {
     world.log.push(`${id} handler`)
+    if (world.isStreamed) return isLate ? onceLater(() => answer(context)) : once(() => answer(context))
     return isLate ? Promise.resolve().then(() => answer(context)) : answer(context)
   }
   return dialect.addHandler(chain, name, named(handler, id), optionsOf(options, site), isWrapped, site)
+}
+
+/** A stream of one value. */
+function* once(answer: () => unknown) {
+  yield answer()
+}
+
+async function* onceLater(answer: () => unknown) {
+  await undefined
+  yield answer()
 }
 
 /** The fields that hooks have added, and the decorators and states of the service. */
@@ -216,13 +234,15 @@ function hookOf({ type, key, act, field, isLate }: HookSpec, { world, id }: Site
   const acts = (context: Context): unknown => {
     if (type === 'afterResponse') return undefined
     const isActing = Object.hasOwn(world.input.data, key)
-    if (isActing && act !== 'answer') {
+    const isAnswering = act === 'answer' || act === 'lack'
+    if (isActing && !isAnswering) {
       const error = new BaseError(id)
       if (act === 'throw') throw error
       if (type !== 'afterHandle') return error
     }
     if (type === 'derive' || type === 'resolve') return { [field]: id }
-    if (!isActing || act !== 'answer') return undefined
+    if (!isActing || !isAnswering) return undefined
+    if (act === 'lack') return { a: '1', by: id }
     return type === 'afterHandle' ? { ...Object(context['response']), after: id } : { ...FULL, by: id }
   }
   const run = (context: Context) => {

@@ -16,6 +16,21 @@ export const byClient =
       ({ code, message, details }) => ({ code, message, details })
     )
 
+/** Reads the answer as a stream. */
+export const byStream =
+  (client: UntypedClient): Call =>
+  async (pattern, { data, headers }) => {
+    const values: unknown[] = []
+    try {
+      for await (const value of client.stream(pattern, data, { headers: headers as Record<string, string> }))
+        values.push(value)
+      return { values }
+    } catch (error) {
+      const { code, message, details } = error as Record<string, unknown>
+      return { values, code, message, details }
+    }
+  }
+
 /** @param aot Elysia's mode */
 export function byGateway(client: UntypedClient, { handlers }: World, aot: boolean): Call {
   const routes: Record<`POST /${string}`, string> = Object.fromEntries(

@@ -49,12 +49,13 @@ export async function settled(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Asks each handler of a tree with each input. @param chain is used by a service that carries the messages */
+/** Asks each handler of a tree with each input. @param by how a client asks */
 export async function ask(
   make: (root: Site) => Chain,
   inputs: readonly Input[],
   way: Way = 'memory',
-  dialect = OURS
+  dialect = OURS,
+  by = byClient
 ): Promise<Outcomes> {
   const ends = await newEnds(way)
   const service = microservice({ name: 'root', transport: ends.service, logger }) as unknown as Service
@@ -64,7 +65,7 @@ export async function ask(
   await service.listen()
   const client: UntypedClient = connect(ends.client() as never)
   try {
-    const call = isGateway(way) ? byGateway(client, site.world, way === 'gateway') : byClient(client)
+    const call = isGateway(way) ? byGateway(client, site.world, way === 'gateway') : by(client)
     return await outcomes(site.world, inputs, call)
   } finally {
     await client.close()

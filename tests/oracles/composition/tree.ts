@@ -18,8 +18,8 @@ export interface HookSpec {
   readonly type: HookType
   /** The hook acts if the data have this key. */
   readonly key: Key
-  /** To act is to answer, to throw an error, or to return one. */
-  readonly act: 'answer' | 'throw' | 'return'
+  /** To act is to answer, to answer with one key alone, to throw an error, or to return one. */
+  readonly act: 'answer' | 'lack' | 'throw' | 'return'
   readonly field: 'f0' | 'f1'
   readonly isLate: boolean
 }
@@ -75,6 +75,7 @@ export interface Wishes {
   /** Types of hooks that stand in options of handlers and guards; in macros all of `hooks` stand. */
   readonly inOptions: readonly HookType[]
   readonly codes: readonly string[]
+  readonly acts: readonly HookSpec['act'][]
 }
 
 const MACROS = ['m0', 'm1', 'm2']
@@ -91,7 +92,8 @@ export const ALL: Wishes = {
   reach: 'any',
   hooks: HOOKS,
   inOptions: HOOKS.slice(2),
-  codes: ['E0', 'E1', 'E2', 'E3', 'E4']
+  codes: ['E0', 'E1', 'E2', 'E3', 'E4'],
+  acts: ['answer', 'throw', 'return']
 }
 
 /** Trees without some of the kinds of steps and hooks, at random: what is rare beside everything else is frequent then. */
@@ -131,7 +133,7 @@ function newStep(random: Random, kind: Step['do'], wishes: Wishes, depth: number
       }
     case 'hook':
       if (wishes.hooks.length === 0) break
-      return { do: kind, as: scope(), hook: newHook(random, wishes.hooks) }
+      return { do: kind, as: scope(), hook: newHook(random, wishes) }
     case 'guard':
       return { do: kind, as: scope(), isStandalone: random.chance(0.3), options: options() }
     case 'guarded':
@@ -168,17 +170,17 @@ function newOptions(random: Random, wishes: Wishes, likelihood: number): Options
   )
   return {
     schemas: Object.fromEntries(schemas) as Schemas,
-    hooks: wishes.hooks.length > 0 && random.chance(likelihood) ? [newHook(random, wishes.hooks)] : [],
+    hooks: wishes.hooks.length > 0 && random.chance(likelihood) ? [newHook(random, wishes)] : [],
     macros: wishes.kinds.has('macro') ? MACROS.filter(() => random.chance(0.3)) : [],
     byName: random.chance(0.5)
   }
 }
 
-function newHook(random: Random, types: readonly HookType[]): HookSpec {
+function newHook(random: Random, { hooks, acts }: Wishes): HookSpec {
   return {
-    type: random.of(types),
+    type: random.of(hooks),
     key: random.of(KEYS),
-    act: random.of(['answer', 'throw', 'return']),
+    act: random.of(acts),
     field: random.of(['f0', 'f1']),
     isLate: random.chance(0.3)
   }

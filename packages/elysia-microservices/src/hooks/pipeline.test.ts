@@ -233,6 +233,25 @@ describe('a pipeline', () => {
     assert.deepEqual(seen, [1, 'no'])
   })
 
+  it('checks the answer to a failure in the middle of a stream as any other', async () => {
+    const answers: readonly Step[] = [() => 'text', async () => 'text', () => from(['text'])]
+    for (const answer of answers) {
+      const handler = handlerOf(
+        async function* () {
+          yield 1
+          throw new Error('no')
+        },
+        { schema: compileSchemas({ response: t.Number() }), hooks: [hookOf('error', answer, undefined)] }
+      )
+      const seen: unknown[] = []
+      const read = async () => {
+        for await (const value of handler(message()) as AsyncIterable<unknown>) seen.push(value)
+      }
+      await assert.rejects(read(), { name: 'ResponseValidationError' })
+      assert.deepEqual(seen, [1])
+    }
+  })
+
   it('goes on with the stream that an error hook returns, whatever has failed', async () => {
     const answers: readonly (() => unknown)[] = [
       () => from([7, 8]),
