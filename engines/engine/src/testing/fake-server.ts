@@ -17,6 +17,8 @@ export class FakeServer<Connection extends FakeLink> {
   protected readonly connections = new Set<Connection>()
   /** Other ports that lead here. */
   readonly #detours = new Set<number>()
+  /** By port: what waits on connections that stand still. */
+  readonly #held = new Map<number, (() => void)[]>()
   #isUp = true
   #isSuspended = false
   #isWorking = false
@@ -48,6 +50,23 @@ export class FakeServer<Connection extends FakeLink> {
   resume(): void {
     this.#isSuspended = false
     this.work()
+  }
+
+  /** Nothing moves on the connections over a port, and neither end is told: a process stands still, or its network. */
+  hold(port: number): void {
+    if (!this.isHeld(port)) this.#held.set(port, [])
+  }
+
+  /** Ends `hold`: what has waited arrives, in its order. */
+  free(port: number): void {
+    const waiting = this.#held.get(port) ?? []
+    this.#held.delete(port)
+    for (const command of waiting) this.later(command)
+    this.work()
+  }
+
+  isHeld(port: number): boolean {
+    return this.#held.has(port)
   }
 
   /** Another port that leads here until it is stopped, which loses the connections over it. */
@@ -88,6 +107,13 @@ export class FakeServer<Connection extends FakeLink> {
   later(command: () => void): void {
     this.#waiting.push(command)
     this.work()
+  }
+
+  /** Runs what comes over a connection, as `later` does, unless that stands still. */
+  over({ port }: FakeLink, command: () => void): void {
+    const held = this.#held.get(port)
+    if (held === undefined) this.later(command)
+    else held.push(command)
   }
 
   /** Does in a later turn what there is to do, unless the server is suspended. */

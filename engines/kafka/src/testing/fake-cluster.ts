@@ -64,6 +64,8 @@ export class FakeCluster {
   readonly #detours = new Set<number>()
   /** Waits for the next turn of a broker, as in `FakeServer`. */
   later: (work: () => void) => void = setImmediate
+  /** Ports over which nothing moves. */
+  readonly #held = new Set<number>()
   #isSuspended = false
   #resumed: (() => void)[] = []
   #producers = 0n
@@ -103,6 +105,21 @@ export class FakeCluster {
 
   resume(): void {
     this.#isSuspended = false
+    this.#goOn()
+  }
+
+  /** Nothing moves on the connections over a port, and neither end is told: a process stands still, or its network. */
+  hold(port: number): void {
+    this.#held.add(port)
+  }
+
+  /** Ends `hold`. */
+  free(port: number): void {
+    this.#held.delete(port)
+    this.#goOn()
+  }
+
+  #goOn(): void {
     for (const go of this.#resumed.splice(0)) go()
   }
 
@@ -132,8 +149,8 @@ export class FakeCluster {
     _clientId: string,
     closed: () => void
   ): Promise<DriverConnection> {
-    await this.turn()
     const { port } = broker
+    await this.turn(port)
     const node = this.#up.get(this.#detours.has(port) ? this.port : port)
     if (node === undefined)
       throw Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
@@ -153,10 +170,10 @@ export class FakeCluster {
     return [...this.#connections].some((connection) => connection.isBusy)
   }
 
-  /** Resolves in a later turn of the event loop, in which the brokers work. */
-  async turn(): Promise<void> {
+  /** Resolves in a later turn of the event loop, in which the brokers work. @param port that of the connection */
+  async turn(port = this.port): Promise<void> {
     await new Promise<void>((go) => this.later(go))
-    while (this.#isSuspended) await new Promise<void>((go) => this.#resumed.push(go))
+    while (this.#isSuspended || this.#held.has(port)) await new Promise<void>((go) => this.#resumed.push(go))
   }
 
   // ── topics ───────────────────────────────────────────────────────────────────────────────────────────

@@ -99,7 +99,7 @@ export class FakeConnection implements DriverConnection {
       this.#unanswered.add(reject)
       this.#busy++
       const done = this.#last.then(async () => {
-        await cluster.turn()
+        await cluster.turn(this.broker.port)
         const delay = cluster.delays(request)
         if (delay > 0) await new Promise<void>((wake) => cluster.clock.after(delay, wake))
         if (!this.#isOpen) return
@@ -107,7 +107,7 @@ export class FakeConnection implements DriverConnection {
         if (code !== undefined) throw refusal(code)
         const answer = await act()
         if (cluster.losesAnswerTo(request)) return this.drop()
-        await cluster.turn()
+        await cluster.turn(this.broker.port)
         resolve(answer)
       })
       this.#last = done.catch(reject).finally(() => {
@@ -212,7 +212,7 @@ export class FakeConnection implements DriverConnection {
           for (const { waiting } of logs) waiting.add(wake)
         })
         this.#busy++
-        if (this.#isOpen) await this.#cluster.turn()
+        if (this.#isOpen) await this.#cluster.turn(this.broker.port)
       }
     })
   }

@@ -139,7 +139,7 @@ class FakeConnection implements DriverConnection {
   }
 
   publish(packet: Packet, told?: Told): void {
-    this.#server.later(() => {
+    this.#server.over(this, () => {
       // A message that was on its way when the connection ended has reached the server, or not: here, not.
       if (!this.#isOpen) return
       const isForbidden = this.#server.forbidden.has(packet.topic)
@@ -158,7 +158,7 @@ class FakeConnection implements DriverConnection {
     const closed = new Promise<void>((resolve) => {
       this.#ended = resolve
     })
-    this.#server.later(() => this.#close())
+    this.#server.over(this, () => this.#close())
     await endedWithin(closed, MOST_CLOSING)
     this.#close()
   }
@@ -188,7 +188,7 @@ class FakeConnection implements DriverConnection {
 
   /** Does what comes from the server, unless the connection is lost on the way. */
   #arrives(task: () => void): void {
-    this.#server.later(() => {
+    this.#server.over(this, () => {
       if (this.#isOpen) task()
     })
   }

@@ -154,7 +154,7 @@ export class FakeConnection implements DriverConnection {
   /** Does what has come from the other end of the connection, unless the connection is lost on the way. */
   arrives(task: () => void): void {
     const epoch = this.#epoch
-    this.#server.later(() => {
+    this.#server.over(this, () => {
       if (epoch === this.#epoch) task()
     })
   }

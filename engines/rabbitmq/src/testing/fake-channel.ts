@@ -24,6 +24,8 @@ type Fail = (error: Error) => void
 
 export class FakeChannel implements DriverChannel {
   failure: Error | undefined
+  /** The port of its connection. */
+  readonly port: number
   readonly #server: FakeRabbitServer
   /** The connection to which exclusive queues belong. */
   readonly #owner: object
@@ -41,8 +43,9 @@ export class FakeChannel implements DriverChannel {
   #isRefused = false
   #ended = () => {}
 
-  constructor(server: FakeRabbitServer, owner: object, isConfirmed: boolean) {
+  constructor(server: FakeRabbitServer, owner: object, isConfirmed: boolean, port = server.port) {
     this.#server = server
+    this.port = port
     this.#owner = owner
     this.#isConfirmed = isConfirmed
     server.channels.add(this)

@@ -89,9 +89,9 @@ export class FakeRabbitServer extends FakeServer<FakeConnection> {
 
   /** Each message takes a turn of the event loop for each way. */
   protected override step(): void {
-    for (const channel of this.channels) channel.flow('server')
-    for (const channel of this.channels) channel.flow('client')
-    if ([...this.channels].some(({ isBusy }) => isBusy)) this.work()
+    for (const to of ['server', 'client'] as const)
+      for (const channel of this.channels) if (!this.isHeld(channel.port)) channel.flow(to)
+    if ([...this.channels].some(({ isBusy, port }) => isBusy && !this.isHeld(port))) this.work()
   }
 
   override forget(connection: FakeConnection): void {
@@ -243,7 +243,7 @@ class FakeConnection implements DriverConnection {
   async openChannel(isConfirmed: boolean): Promise<FakeChannel> {
     await new Promise(setImmediate)
     if (!this.#isOpen) throw new Error('Connection closed')
-    const channel = new FakeChannel(this.#server, this, isConfirmed)
+    const channel = new FakeChannel(this.#server, this, isConfirmed, this.port)
     this.#channels.add(channel)
     channel.whenClosed(() => this.#channels.delete(channel))
     return channel

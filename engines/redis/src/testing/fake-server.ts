@@ -242,7 +242,7 @@ class FakeConnection implements DriverConnection {
   /** Does what comes from the server, unless the connection is lost on the way. */
   #arrives(task: () => void): void {
     const epoch = this.#epoch
-    this.#server.later(() => {
+    this.#server.over(this, () => {
       if (epoch === this.#epoch) task()
     })
   }
