@@ -1,8 +1,9 @@
 /** The calls and events of a life, each written down with its outcome. */
 import type { Published, UntypedStoringClient } from 'elysia-microservices/client'
 import type { Carrier } from './carrier.ts'
+import type { Kept } from './entries.ts'
 import { answerTo, MOST_VALUES, type Payload, textOf } from './handlers.ts'
-import type { Kept, Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import type { Step } from './plan.ts'
 import { type World, wait } from './world.ts'
 
@@ -18,7 +19,13 @@ export function isCall(step: Step): step is Call {
 interface Circumstances {
   readonly timeout: number
   readonly isCalm: boolean
+  /** Whether calls may take longer than their time. */
+  readonly isSlow: boolean
   readonly publishIn: Carrier['publishIn']
+  /** Whether calls have headers. */
+  readonly hasHeaders: boolean
+  /** Whether the store may be full. */
+  readonly mayBeFull: boolean
   readonly suffix?: string | undefined
 }
 
@@ -33,10 +40,13 @@ export class Calls {
   readonly #clientOf: (n: number) => UntypedStoringClient | undefined
   /** Whether nothing happens in this life because of which a call may fail. */
   readonly #isCalm: boolean
+  readonly #isSlow: boolean
   /** Milliseconds for a call; 0: no limit, so that callers must give up those that never end. */
   readonly #timeout: number
   readonly #suffix: string
   readonly #publishIn: Carrier['publishIn']
+  readonly #hasHeaders: boolean
+  readonly #mayBeFull: boolean
   /** Events that wait for their time. */
   readonly #waiting: { readonly pattern: string; readonly id: string; readonly kept: Kept }[] = []
   #ids = 0
@@ -46,15 +56,18 @@ export class Calls {
     world: Pick<World, 'after'>,
     ledger: Ledger,
     clientOf: (n: number) => UntypedStoringClient | undefined,
-    { timeout, isCalm, publishIn, suffix = '' }: Circumstances
+    { timeout, isCalm, isSlow, publishIn, hasHeaders, mayBeFull, suffix = '' }: Circumstances
   ) {
     this.#world = world
     this.#ledger = ledger
     this.#clientOf = clientOf
     this.#timeout = timeout
     this.#isCalm = isCalm
+    this.#isSlow = isSlow
     this.#suffix = suffix
     this.#publishIn = publishIn
+    this.#hasHeaders = hasHeaders
+    this.#mayBeFull = mayBeFull
   }
 
   make(step: Call): void {
@@ -115,13 +128,14 @@ export class Calls {
     if (after > 0) this.#world.after(after, () => abort.abort())
     this.#ledger.calling(id, `request ${id}`, {
       isIdempotent: step.idempotent,
-      mayFailWith: this.#isCalm ? failuresOf(step, after) : undefined,
+      mayFailWith: this.#isCalm ? failuresOf(step, after, this.#isSlow) : undefined,
       ends: this.#timeout === 0 ? Infinity : performance.now() + this.#timeout
     })
     client
       .request(step.work, this.#payload(id, { takes: step.takes, ...filled(step) }), {
         signal: abort.signal,
-        idempotent: step.idempotent
+        idempotent: step.idempotent,
+        ...this.#headers(id)
       })
       .then(
         (answer) => {
@@ -131,6 +145,16 @@ export class Calls {
         },
         (error) => this.#ledger.settled(id, `failed ${error?.code}`, error)
       )
+  }
+
+  /** The codes with which an event may be refused, if nothing is lost. */
+  #refusals(size: number): readonly string[] | undefined {
+    if (!this.#isCalm || this.#isSlow) return undefined
+    return [
+      ...(this.#timeout === 0 ? [] : ['TIMEOUT']),
+      ...(size === 0 ? [] : FOR_GOOD),
+      ...(this.#mayBeFull ? ['NOT_STORED'] : [])
+    ]
   }
 
   /** The codes with which streams may fail, if nothing is lost. */
@@ -150,7 +174,7 @@ export class Calls {
     })
     const read = async () => {
       let values = 0
-      for await (const value of client.stream(step.source, payload)) {
+      for await (const value of client.stream(step.source, payload, this.#headers(id))) {
         const right = step.source === 'echo' ? id : values
         if (value !== right) this.#ledger.breaks(`stream ${id} gave ${String(value)} in place of ${right}`)
         if (++values >= step.take) return 'left'
@@ -203,10 +227,12 @@ export class Calls {
     if (client === undefined) return
     const id = this.#id('emit')
     const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`)
-    const emitted = client.emit(step.to ?? 'noted', this.#payload(id, { takes: step.takes, ...filled(step) }))
+    const payload = this.#payload(id, { takes: step.takes, ...filled(step) })
+    const emitted = client.emit(step.to ?? 'noted', payload, this.#headers(id))
     void this.#kept(
       kept,
-      emitted.then(() => undefined)
+      emitted.then(() => undefined),
+      step.size
     )
   }
 
@@ -217,16 +243,18 @@ export class Calls {
     const id = this.#id('publish')
     const order = ++this.#orders
     // Order is a promise to one publisher and to one group of a pattern, so each has keys of its own.
-    const { takes, failures, failing, delay } = step
+    const { takes, failures, failing, delay, size = 0, wide = 0 } = step
     // Events of the future are in order from their time on.
     const key = delay > 0 ? id : `${pattern}-${step.client}-${order % step.keys}`
     const due = delay > 0 ? Date.now() + delay : undefined
     const kept = this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, key, order, due)
     if (delay > 0) this.#waiting.push({ pattern, id, kept })
-    const data = this.#payload(id, { takes, failures, failing, order, key })
+    const data = this.#payload(id, { takes, failures, failing, order, key, ...filled({ size }) })
+    const headers = { own: id, ...(wide > 0 && { wide: textOf(wide) }) }
     await this.#kept(
       kept,
-      client.publish(pattern, data, { key, ...(step.hasId && { id }), ...(delay > 0 && { delay }) })
+      client.publish(pattern, data, { key, headers, ...(step.hasId && { id }), ...(delay > 0 && { delay }) }),
+      size + wide
     )
   }
 
@@ -247,7 +275,11 @@ export class Calls {
           const own = `${pattern} ${key}`
           const order = ++this.#orders
           all.push(this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, own, order))
-          await publish(pattern, this.#payload(id, { order, key: own }), { key: own, id })
+          await publish(pattern, this.#payload(id, { order, key: own }), {
+            key: own,
+            id,
+            headers: { own: id }
+          })
         }
         if (isRolledBack) throw new Error('rolled back')
         isCommitting = true
@@ -272,21 +304,36 @@ export class Calls {
     this.waiting--
   }
 
-  async #kept(kept: Kept, promise: Promise<Published | undefined>): Promise<void> {
+  #headers(id: string): { readonly headers?: { readonly own: string } } {
+    return this.#hasHeaders ? { headers: { own: id } } : {}
+  }
+
+  /** @param size characters beyond the few of most events */
+  async #kept(kept: Kept, promise: Promise<Published | undefined>, size = 0): Promise<void> {
     this.waiting++
     try {
       this.#ledger.promised(kept, await promise)
     } catch (error) {
-      this.#ledger.refusedBy(kept, error)
+      this.#ledger.refusedBy(kept, error, this.#refusals(size))
     }
     this.waiting--
   }
 }
 
-/** The codes with which a request may fail, although nothing is lost. @param after when its caller gives up; 0: never */
-function failuresOf({ work, takes }: Step & { do: 'request' }, after: number): readonly string[] | undefined {
+/** The errors of events that a further attempt would not send or store either. */
+const FOR_GOOD = ['PAYLOAD_TOO_LARGE', 'EVENT_REFUSED', 'OPTION']
+
+/**
+ * The codes with which a request may fail, although nothing is lost.
+ * @param after when its caller gives up; 0: never @param isSlow whether it may take longer than its time
+ */
+function failuresOf(
+  { work, takes }: Step & { do: 'request' },
+  after: number,
+  isSlow: boolean
+): readonly string[] | undefined {
   if (work === 'fail') return undefined
-  return after === 0 && SOON.has(work) && takes <= 1_000 ? [] : ['TIMEOUT', 'CANCELED']
+  return !isSlow && after === 0 && SOON.has(work) && takes <= 1_000 ? [] : ['TIMEOUT', 'CANCELED']
 }
 
 /** A text of the size that a step asks for, as the field of some data. */

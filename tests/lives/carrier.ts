@@ -29,6 +29,8 @@ export type Store = EventStore | ReturnType<typeof memory>
 export interface Place {
   readonly transport: Transport
   readonly store?: Store | undefined
+  /** Ends the process of the service. */
+  readonly crash?: () => void
   /** Does some work of a handler in the transaction that acknowledges its event; what the work asks for happens with the commit. */
   readonly transact?: (
     delivery: Delivery | undefined,
@@ -53,6 +55,8 @@ export interface Carrier {
   /** The connections of one client or service to the engine's server are lost, for a time. */
   lose?(name: string, milliseconds: number): void
   freeze?(client: string, milliseconds: number): void
+  /** For a time nothing moves between one client or service and the engine's server, and neither is told. */
+  stall?(name: string, milliseconds: number): void
   /** @param isLeft is called if the service has not closed the connection after a second */
   stranger?(bytes: Uint8Array, isLeft: () => void): void
   /** The server of the engine ends, and begins again. */
@@ -105,7 +109,7 @@ function transportOf(config: Config, world: World): Carrier {
       const server = new FakeNatsServer({ clock: world.clock })
       server.turn = turnsOf(config, world)
       // Large messages come in parts.
-      server.maxPayload = 32 * 1024
+      server.maxPayload = config.delay === 0 ? 1024 * 1024 : 32 * 1024
       return overServer(world, server, (port) => natsBy(server.driver, { servers: `127.0.0.1:${port}` }))
     }
     case 'kafka': {
@@ -126,6 +130,8 @@ interface Server {
   resume(): void
   detour(port: number): { readonly port: number; stop(): void }
   cut(port: number): void
+  hold(port: number): void
+  free(port: number): void
   isMute?: boolean
 }
 
@@ -162,6 +168,12 @@ function overServer(
         way.stop = server.detour(way.port).stop
         way.isAway = false
       })
+    },
+    stall(name, milliseconds) {
+      const way = ways.get(name)
+      if (way === undefined) return
+      server.hold(way.port)
+      world.after(milliseconds, () => server.free(way.port))
     },
     kill(name) {
       ways.get(name)?.stop()

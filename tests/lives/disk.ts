@@ -21,7 +21,7 @@ export class Disk {
   }
 
   /** The file, for the present process. */
-  newFile(): Pick<Place, 'store' | 'transact'> {
+  newFile(options: { readonly maxBytes?: number | undefined } = {}): Pick<Place, 'store' | 'transact'> {
     const own = this.#processes
     const alive = <Done>(act: () => Done): Done => {
       if (own !== this.#processes) throw new Error(GONE)
@@ -47,7 +47,7 @@ export class Disk {
         close: () => void this.open--
       }
     }
-    const store = sqliteBy(driver, `process-${own}.db`)
+    const store = sqliteBy(driver, `process-${own}.db`, options)
     const transact: Place['transact'] = (delivery, work) =>
       store.transaction(delivery, () => work((act) => void this.#committed.push(act)))
     return { store, transact }

@@ -90,6 +90,8 @@ export function lossesOf(
       () => ({ at, do: 'lose', end: 'client', n: client, ...awayOf(random) }),
       () => ({ at, do: 'lose', end: 'service', n: random.between(0, config.services - 1), ...awayOf(random) })
     )
+  if (canBeLost(config) && !isReal)
+    losses.push(() => ({ ...stallOf(random, config, at), for: random.of(stallsOf(config)) }))
   if (MUTES.has(config.carrier) && !isReal)
     losses.push(() => ({ at, do: 'mute', for: random.of([1, 20, 200, 10_000]) }))
   if (SOCKETS.has(config.carrier))
@@ -103,6 +105,20 @@ export function lossesOf(
           : { at, do: 'stranger', bytes: [], fragments: random.of([1, 20, 50]) }
     )
   return losses
+}
+
+/** Milliseconds for which a process may stand still, and fails no call: after 20 s of silence it counts as gone. */
+export const PATIENCE = 15_000
+
+/** PostgreSQL runs one transaction after the other here, so one that stands still keeps all others waiting. */
+const stallsOf = (config: Config): readonly number[] =>
+  storeOf(config) === 'postgres' ? [100, 2_000] : [100, 2_000, PATIENCE, 60_000]
+
+/** One end stands still for a moment. */
+export function stallOf(random: Random, config: Config, at: number): Step & { do: 'stall' } {
+  const end = random.of(['client', 'service', 'service'] as const)
+  const n = random.between(0, (end === 'client' ? config.clients : config.services) - 1)
+  return { at, do: 'stall', end, n, for: storeOf(config) === 'postgres' ? 2_000 : PATIENCE }
 }
 
 /** Milliseconds for which the connection of one end is lost: also longer than signs of life are waited for. */

@@ -1,5 +1,5 @@
 /** Groups that get nothing of what was stored before they began. */
-import type { Kept } from './ledger.ts'
+import type { Kept } from './entries.ts'
 
 /** One group that begins with new events. */
 interface Fresh {

@@ -62,15 +62,27 @@ export function groupsOf({ hasOther, suffix = '' }: Config): readonly [string, .
   return hasOther ? [`world${suffix}`, `other${suffix}`] : [`world${suffix}`]
 }
 
+/** Looks at what comes to a handler: the headers of its own call or event. */
+function arrivalOf({ carrier }: Config, ledger: Ledger): (message: Message<Payload>) => void {
+  return ({ data: { id }, headers }) => {
+    // Nest's wire has none.
+    if (carrier !== 'nest' || ledger.published.has(id)) ledger.came(id, headers)
+  }
+}
+
 /** A service of another name than the world's, which handles the same events, and shares a request. */
 export function otherOf(place: Place, config: Config, ledger: Ledger) {
   const [, name = ''] = groupsOf(config)
   const { transport, store } = place
+  const came = arrivalOf(config, ledger)
   const service = microservice({
     ...{ transport, store },
     name,
     logger: ledger.logger
-  }).event('noted', ({ data }: Message<Payload>) => ledger.did(ledger.emitted, name, data.id))
+  }).event('noted', (message: Message<Payload>) => {
+    came(message)
+    ledger.did(ledger.emitted, name, message.data.id)
+  })
   // RabbitMQ and Kafka have a queue of requests for each name.
   if (config.carrier !== 'rabbitmq' && config.carrier !== 'kafka')
     service.message('echo', ({ data }: Message<Payload>) => {
@@ -88,13 +100,17 @@ export function serviceOf(place: Place, config: Config, ledger: Ledger, options:
   // Those whose callers have left count, too.
   const requests = new Running('requests', inFlight, ledger)
   const { transport, store } = place
+  const came = arrivalOf(config, ledger)
   const service = microservice({ transport, store, name, logger })
-    .message('echo', ({ data }: Message<Payload>) => {
-      ledger.ran(data.id)
-      return answer(data)
+    .message('echo', (message: Message<Payload>) => {
+      came(message)
+      ledger.ran(message.data.id)
+      return answer(message.data)
     })
-    .message('wait', ({ data, remaining }: Message<Payload>) =>
+    .message('wait', (message: Message<Payload>) =>
       requests.during(async () => {
+        const { data, remaining } = message
+        came(message)
         ledger.ran(data.id)
         // Over an engine a call may wait for its turn.
         if (SOCKETS.has(config.carrier)) ledger.arrives(data.id, remaining)
@@ -158,10 +174,13 @@ export function serviceOf(place: Place, config: Config, ledger: Ledger, options:
         yield n
       }
     })
-    .event('noted', async ({ data }: Message<Payload>) => {
+    .event('noted', async (message: Message<Payload>) => {
+      const { data } = message
       // Strangers send events without data.
-      if (data?.id !== undefined) ledger.did(ledger.emitted, name, data.id)
-      if (data?.takes > 0) await wait(data.takes)
+      if (data?.id === undefined) return
+      came(message)
+      ledger.did(ledger.emitted, name, data.id)
+      if (data.takes > 0) await wait(data.takes)
     })
   addDurable(service, place, name, config, ledger, options)
   return service
@@ -170,7 +189,7 @@ export function serviceOf(place: Place, config: Config, ledger: Ledger, options:
 /** Adds the durable handlers, or only the first of them, if the carrier stores events. */
 function addDurable(
   service: object,
-  { transact }: Place,
+  { transact, crash }: Place,
   group: string,
   config: Config,
   ledger: Ledger,
@@ -179,7 +198,7 @@ function addDurable(
 ): void {
   const store = storeOf(config)
   if (store === undefined) return
-  const { ordered, suffix, every, transactional = false } = config
+  const { ordered, suffix, every, begins, transactional = false } = config
   const durable = {
     ordered,
     concurrency,
@@ -195,15 +214,26 @@ function addDurable(
     (service as Microservice).event(
       'recurring',
       ({ delivery }) => ledger.recurs(group, delivery?.id as string),
-      { durable: { every: { cron: '*/10 * * * * *' } } }
+      {
+        durable: {
+          every: { cron: '*/10 * * * * *', ...(begins !== undefined && { timeZone: 'Europe/Berlin' }) }
+        }
+      }
     )
+  const came = arrivalOf(config, ledger)
   for (const pattern of files ? ['kept', 'filed'] : ['kept']) {
     const running = new Running(`handlers of ${pattern}`, concurrency, ledger)
     const isTransactional = transactional && transact !== undefined && pattern === 'filed'
-    const handle = async ({ data, delivery }: Message<Payload>) => {
+    const handle = async (message: Message<Payload>) => {
+      const { data, delivery } = message
+      came(message)
       const runs = ledger.begins(group, data.id, delivery, ordered)
       const isFailing = runs <= data.failures
       if (data.takes > 0) await wait(data.takes)
+      if (isFailing && data.failing === 'crash' && crash !== undefined) {
+        crash()
+        return new Promise<void>(() => {})
+      }
       // Every configuration allows a second attempt.
       ledger.ends(group, data.id, ordered, isFailing && runs === 1)
       const error = data.failing === 'later' ? new RetryLater(50) : new RangeError(FAILED)

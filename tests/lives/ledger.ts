@@ -1,6 +1,7 @@
 /** All that happened in a life, and the promises that it is held to. */
 import { type Delivery, MicroserviceError } from '@elysia-microservices/transport'
 import type { Published } from 'elysia-microservices/client'
+import type { Allowed, Call, Kept } from './entries.ts'
 import { FreshGroups } from './fresh.ts'
 import { Runs } from './running.ts'
 
@@ -8,57 +9,10 @@ import { Runs } from './running.ts'
 const PAUSED = 15_000
 /** Milliseconds for which a call may be on its way. */
 const LATE = 300
+/** Most milliseconds between two events that recur every ten seconds: PostgreSQL is looked at each five. */
+const MOST_BETWEEN = 25_000
 /** Most values that a source gives in one turn of the event loop. */
 const MOST_PULLS = 50_000
-
-interface Call {
-  readonly what: string
-  readonly isIdempotent: boolean
-  /** The codes of errors with which it may fail; `undefined`: anything can happen to it. */
-  readonly mayFailWith: readonly string[] | undefined
-  /** When its time is over; `Infinity`: it has no limit. */
-  readonly ends: number
-  runs: number
-  settled: number
-  outcome: string
-  mayHaveRun: boolean | undefined
-}
-
-/** An event. */
-export interface Kept {
-  readonly what: string
-  readonly key: string
-  readonly order: number
-  /** The place in the store, which every delivery tells: an event that is stored once has one. */
-  position: string | undefined
-  /** When it comes, by the wall clock; `undefined`: at once. */
-  readonly due: number | undefined
-  /** It was deleted before its time, or perhaps it was. */
-  isCancelled: boolean | 'perhaps'
-  /** Whether `publish` or `emit` has resolved. */
-  isPromised: boolean
-  /** Whether `publish` or `emit` has ended. */
-  isSettled: boolean
-  /** Whether it may have happened although nobody was promised it. */
-  mayHaveRun: boolean
-  /** How often its handlers of each group have begun, and how often they have done it. */
-  readonly begun: Map<string, number>
-  readonly done: Map<string, number>
-}
-
-/** Deviations from the promises that this life may have. */
-interface Allowed {
-  /** Whether emitted events may be lost. */
-  readonly mayLose: boolean
-  /** Whether stored events may be handled twice. */
-  readonly mayRepeat: boolean
-  /** The same, for emitted events. */
-  readonly mayDouble: boolean
-  /** Whether calls and pauses may come late, or times may be wrong. */
-  readonly mayBeLate: boolean
-  /** Whether deliveries that never ran, because their process stopped, may count as attempts. */
-  readonly mayCountMore: boolean
-}
 
 const countOf = (counts: Map<string, number>, group: string) => counts.get(group) ?? 0
 const countUp = (counts: Map<string, number>, group: string) => {
@@ -66,6 +20,9 @@ const countUp = (counts: Map<string, number>, group: string) => {
   counts.set(group, count)
   return count
 }
+
+/** Whether an event that was emitted for a durable handler has begun, and is not done: it may be a dead letter. */
+const isUnderWay = ({ begun, done }: Kept) => [...begun.keys()].some((group) => !done.has(group))
 
 export class Ledger {
   /** Promises that were broken, in plain words. */
@@ -146,6 +103,11 @@ export class Ledger {
     if (late > LATE) this.#late ??= `${call.what} had ${Math.round(late)} ms more than its caller waits`
   }
 
+  /** A call or event has come with its headers. */
+  came(id: string, headers: { readonly [name: string]: unknown }): void {
+    if (headers['own'] !== id) this.breaks(`${id} has come with the headers of ${String(headers['own'])}`)
+  }
+
   ran(id: string): void {
     const call = this.calls.get(id)
     if (call === undefined) return
@@ -210,7 +172,10 @@ export class Ledger {
     kept.mayHaveRun = isPerhaps
   }
 
-  refusedBy(kept: Kept, error: unknown): void {
+  /** @param codes of the errors that it may have; default: any of ours */
+  refusedBy(kept: Kept, error: unknown, codes?: readonly string[]): void {
+    if (codes?.includes((error as { code?: string }).code ?? '') === false)
+      this.breaks(`${kept.what} was refused, and nothing was lost: ${(error as Error).message}`)
     this.note(`${kept.what} ${(error as Error).name}`)
     kept.isSettled = true
     kept.mayHaveRun = this.#errorOf(kept.what, error)
@@ -246,12 +211,18 @@ export class Ledger {
     const runs = countUp(kept.begun, group)
     const key = `${group} ${kept.key}`
     const isInLine = isOrdered && published !== undefined
-    this.runs.begins(isInLine ? key : undefined, id, runs, delivery)
+    this.runs.begins(group, isInLine ? key : undefined, id, runs, delivery)
     if (!isInLine || runs > 1) return runs
     const last = this.#begun.get(key) ?? -1
     if (kept.order < last) this.breaks(`${kept.what} began after a later event of its key`)
     this.#begun.set(key, Math.max(last, kept.order))
     return runs
+  }
+
+  /** A dead letter is being given back to its group. */
+  givesBack(group: string, id: string): void {
+    const kept = this.published.get(id) ?? this.emitted.get(id)
+    this.runs.givesBack(group, id, kept === undefined ? 0 : countOf(kept.begun, group))
   }
 
   /** The run of a durable event ends. @param isAgain whether it certainly runs again */
@@ -272,6 +243,20 @@ export class Ledger {
     this.note(`recurs ${group} ${id}`)
     const runs = countUp(this.recurred, `${group} ${id}`)
     if (runs > 1) this.recurredTwice ??= id
+  }
+
+  /** An event that recurs every ten seconds has come all the time. @param from milliseconds since 1970, as `to` */
+  auditRecurring(group: string, from: number, to: number): void {
+    const times = [...this.recurred.keys()].filter((id) => id.startsWith(`${group} every ${group}: `))
+    const dues = times.map((id) => Date.parse(id.slice(id.lastIndexOf('@') + 1))).sort((a, b) => a - b)
+    let last = from
+    for (const due of [...dues, to]) {
+      if (due - last > MOST_BETWEEN)
+        this.breaks(
+          `the recurring event of ${group} did not come for ${due - last} ms from ${new Date(last)} on`
+        )
+      last = due
+    }
   }
 
   /** Events whose handling is committed with their acknowledgement, which happens once, whatever is lost. */
@@ -309,7 +294,7 @@ export class Ledger {
         this.#open = kept
         return false
       }
-    return true
+    return ![...this.emitted.values()].some(isUnderWay)
   }
 
   #isOpen(kept: Kept): boolean {
@@ -344,7 +329,8 @@ export class Ledger {
   }
 
   /** Checks the promises when a life has ended in peace. */
-  audit({ mayLose, mayRepeat, mayDouble, mayCountMore, mayBeLate }: Allowed): void {
+  audit(allowed: Allowed): void {
+    const { mayLose, mayRepeat, mayDouble, mayBeLate } = allowed
     if (this.#late !== undefined && !mayBeLate) this.breaks(this.#late)
     for (const call of this.calls.values()) {
       if (call.settled === 0) this.breaks(`${call.what} was never settled`)
@@ -353,15 +339,21 @@ export class Ledger {
     }
     if (this.recurredTwice !== undefined && !mayRepeat)
       this.breaks(`the recurring event ${this.recurredTwice} has come twice`)
-    const { overcounted, disordered } = this.runs
-    if (!mayRepeat)
-      for (const wrong of [...(mayCountMore ? [] : overcounted), ...disordered]) this.breaks(wrong)
+    this.#auditRuns(allowed)
     for (const group of this.groups) this.#auditGroup(group, { mayLose, mayRepeat, mayDouble })
+  }
+
+  #auditRuns({ mayRepeat, mayCountMore, mayCountLess, mayBeEndless }: Allowed): void {
+    const { overcounted, undercounted, disordered, endless } = this.runs
+    if (endless !== undefined && !mayBeEndless) this.breaks(endless)
+    if (mayRepeat) return
+    const wrong = [...(mayCountMore ? [] : overcounted), ...(mayCountLess ? [] : undercounted)]
+    for (const one of [...wrong, ...disordered]) this.breaks(one)
   }
 
   #auditGroup(
     group: string,
-    { mayLose, mayRepeat, mayDouble }: Omit<Allowed, 'mayCountMore' | 'mayBeLate'>
+    { mayLose, mayRepeat, mayDouble }: Pick<Allowed, 'mayLose' | 'mayRepeat' | 'mayDouble'>
   ): void {
     for (const one of [...this.emitted.values(), ...this.published.values()]) {
       const done = countOf(one.done, group)

@@ -16,6 +16,7 @@ import {
 import { auditFigures } from './figures.ts'
 import { groupsOf, pageOf } from './handlers.ts'
 import { Ledger } from './ledger.ts'
+import { has, isCalm, isPromisedToArrive, LOSING_STORES, mayRepeat, timeOfCrashes } from './losses.ts'
 import { Operators } from './operators.ts'
 import { Pauses } from './pauses.ts'
 import type { Plan, Step } from './plan.ts'
@@ -29,8 +30,6 @@ import { type World, wait } from './world.ts'
 const PEACE = 130_000
 /** Milliseconds that closing may take. */
 const CLOSING = 60_000
-/** Requests in flight of a connection to a door that has no other limit. */
-const DOOR = 64
 /** Milliseconds between losses that come one after the other. */
 const BETWEEN = 30
 type Client = UntypedStoringClient
@@ -73,12 +72,19 @@ export class Life {
       timeout,
       suffix,
       isCalm: isCalm(plan),
-      publishIn: carrier.publishIn
+      isSlow: plan.steps.some((step) => step.do === 'stall'),
+      publishIn: carrier.publishIn,
+      hasHeaders: plan.config.carrier !== 'nest',
+      mayBeFull: plan.config.maxBytes !== undefined
     })
   }
 
   async run(): Promise<void> {
     const { config, steps } = this.#plan
+    if (timeOfCrashes(this.#plan) > 0) {
+      this.#hasLoss = true
+      this.ledger.hasLostStore = true
+    }
     const isPassing = this.#watched()
     await this.#until(this.#begin(), 60_000, 'the services did not begin to listen')
     let next = 0
@@ -101,18 +107,27 @@ export class Life {
     await auditFigures(this.#world, this.#services.all, this.ledger)
     if (this.#store !== undefined && BACKLOGS.has(this.#store))
       await this.#until(this.#operators.auditBacklog(), CLOSING, 'the backlog was not told')
+    if (config.every && this.#isSteady)
+      for (const group of this.ledger.groups)
+        if (!config.isLate || group === this.ledger.groups[0])
+          this.ledger.auditRecurring(group, this.#beganAt, Date.now())
     // Within a process an event is lost only if one of two names is away, and the other one hears it.
     const { hasGap, wasDeserted } = this.#services
     const mayMiss =
-      (hasGap || this.#hasLoss) && (!WITHIN.has(config.carrier) || config.hasOther || this.#has('die'))
+      (hasGap || this.#hasLoss) && (!WITHIN.has(config.carrier) || config.hasOther || has(this.#plan, 'die'))
+    const isFull = config.maxBytes !== undefined
     await this.#end()
     this.ledger.audit({
-      mayLose: mayMiss && !this.#isPromisedToArrive(),
+      // Only RSocket tells a sender later that a full store has refused its event.
+      mayLose: (mayMiss && !isPromisedToArrive(this.#plan)) || (isFull && !RSOCKETS.has(config.carrier)),
       mayCountMore: hasGap && this.#store === 'nats',
+      mayCountLess: config.ordered && (this.#store === 'kafka' || (hasGap && this.#store === 'rabbitmq')),
+      // Kafka keeps no number of deliveries.
+      mayBeEndless: this.#store === 'kafka',
       // Over Redis, processes that begin at one moment do not know of each other (docs/redis.md).
       mayDouble:
         (wasDeserted && config.carrier === 'redis') || (this.#hasLoss && ENGINES.has(config.carrier)),
-      mayRepeat: this.#mayRepeat(),
+      mayRepeat: mayRepeat(this.#plan),
       mayBeLate: this.#hasLoss || this.ledger.hasHop
     })
     if (this.#world.isExhausted) this.ledger.breaks('the world did not come to rest')
@@ -128,6 +143,8 @@ export class Life {
   }
 
   #began = 0
+  /** The same by the wall clock. */
+  #beganAt = 0
   readonly #operators: Operators
   readonly #pauses: Pauses
   /** The ends of clients whose processes have died. */
@@ -138,7 +155,7 @@ export class Life {
     this.#task(() => this.#services.arrive())
     // An event of the future comes by the wall clock, which may have been set back.
     const waits = this.#store === 'postgres' ? 0 : Math.max(0, this.ledger.latestDue - Date.now())
-    const end = this.#world.now + PEACE + waits
+    const end = this.#world.now + PEACE + waits + timeOfCrashes(this.#plan)
     while (this.#world.now < end && !(await this.#world.pass(() => this.#isSettled(), 10_000)))
       if (this.#store !== undefined && REDRIVES.has(this.#store) && this.#isIdle)
         this.#task(() => this.#operators.redrive())
@@ -147,39 +164,19 @@ export class Life {
   }
 
   async #probe(): Promise<void> {
-    const { carrier, suffix } = this.#plan.config
+    const { carrier, suffix, maxBytes } = this.#plan.config
     // Kafka soon deletes answers that are minutes old by their time.
     if (carrier === 'kafka' && Math.abs(this.#world.hop) > 60_000) return
-    const probes = new Probes(this.ledger, suffix)
+    const probes = new Probes(this.ledger, carrier !== 'nest', suffix)
     for (const [n, client] of this.#clients.entries())
       if (client !== undefined)
         await this.#until(
-          probes.ask(client, n, this.#store !== undefined),
+          probes.ask(client, n, this.#store !== undefined && maxBytes === undefined),
           PEACE,
           `client ${n} is not served in peace`
         )
     await this.#world.pass(() => probes.isDone, PEACE)
     probes.audit()
-  }
-
-  /** Whether the steps have one of these kinds. */
-  #has(...kinds: readonly Step['do'][]): boolean {
-    return this.#plan.steps.some((step) => kinds.includes(step.do))
-  }
-
-  /** Whether stored events may be handled twice: their store, or its process, was lost. */
-  #mayRepeat(): boolean {
-    if (this.#store === 'memory' || this.#store === 'mqtt') return false
-    return this.#store === 'sqlite' ? this.#has('die') : this.#has(...LOSING_STORES)
-  }
-
-  #isPromisedToArrive(): boolean {
-    const { carrier, resume } = this.#plan.config
-    return (
-      (carrier === 'rsocket' || carrier === 'websocket') &&
-      resume &&
-      !this.#plan.steps.some((step) => LOSING.has(step.do))
-    )
   }
 
   /** Errors that nobody has caught break a promise. */
@@ -198,6 +195,13 @@ export class Life {
     await this.#services.begin()
     for (let n = 0; n < config.clients; n++) this.#clients.push(this.#newClient(n))
     this.#began = this.#world.now
+    this.#beganAt = Date.now()
+  }
+
+  /** Whether nothing happens because of which an event may recur later. */
+  get #isSteady(): boolean {
+    const isDelayed = this.#hasLoss || this.ledger.hasHop || this.#services.hasGap
+    return !isDelayed && !has(this.#plan, 'pause') && this.#plan.config.maxBytes === undefined
   }
 
   #newClient(n: number): Client {
@@ -228,10 +232,10 @@ export class Life {
     this.ledger.refused++
     const isUnstored = error.message.includes('cannot store the event')
     const isUnknown = error.code === 'PATTERN_NOT_FOUND'
-    if (isUnstored && !this.ledger.hasLostStore)
+    if (isUnstored && !this.ledger.hasLostStore && this.#plan.config.maxBytes === undefined)
       this.ledger.breaks('an event was refused although its store was never lost')
     // Its handler may be gone for a time.
-    if (isUnstored || (isUnknown && pattern === 'filed' && this.#has('deploy'))) return
+    if (isUnstored || (isUnknown && pattern === 'filed' && has(this.#plan, 'deploy'))) return
     // A service that stops handles what was sent to it, and then its clients know.
     if (isUnknown && SOCKETS.has(carrier))
       this.ledger.breaks('an event was refused although its handler was never gone')
@@ -327,6 +331,9 @@ export class Life {
       case 'mute':
         this.#hasLoss = true
         return this.#spells[step.do].lasts(step.for)
+      case 'stall':
+        this.#hasLoss = true
+        return this.#carrier.stall?.(`${step.end}-${step.n}`, step.for)
       case 'lose':
         this.#hasLoss = true
         return this.#task(async () => {
@@ -383,18 +390,3 @@ export class Life {
     )
   }
 }
-
-/** Whether nothing happens in a life because of which a call may fail. An engine's server needs dozens of turns for one. */
-function isCalm({ config, steps }: Plan): boolean {
-  const { carrier, delay, inFlight, inFlightPerConnection, timeout } = config
-  const least = 2_000 + (ENGINES.has(carrier) ? 50 * delay : 0)
-  const calls = steps.reduce((sum, step) => sum + (step.do === 'request' ? step.times : 1), 0)
-  const isUnlimited = inFlight + inFlightPerConnection === 0 && (carrier !== 'websocket' || calls <= DOOR)
-  return isUnlimited && (timeout === 0 || timeout >= least) && steps.every(isCall)
-}
-
-/** Steps by which a store, or its process, is lost. */
-const LOSING_STORES = new Set<Step['do']>(['away', 'still', 'lose', 'die', 'kill'])
-
-/** Steps after which an event may be lost although its connection is resumed. */
-const LOSING = new Set<Step['do']>(['restart', 'deploy', 'close', 'stranger', 'freeze'])

@@ -27,7 +27,7 @@ export async function live(world: World, plan: Plan, seed: number): Promise<Verd
   forgetSecrets()
   forgetFiles()
   if (storeOf(plan.config) === 'postgres') await emptyDatabase()
-  world.begin(seed)
+  world.begin(seed, plan.config.begins)
   const life = new Life(world, plan, carrierOf(plan.config, world))
   await life.run()
   const { ledger } = life

@@ -1,5 +1,5 @@
 /** Steps that belong together: what goes on while something is lost, again and again, or begins. */
-import { ENGINES, SOCKETS } from './carriers.ts'
+import { type CarrierName, ENGINES, REDRIVES, SOCKETS, storeOf } from './carriers.ts'
 import { canBeLost } from './faults.ts'
 import type { Config, Step } from './plan.ts'
 import type { Random } from './random.ts'
@@ -12,9 +12,12 @@ export function loadOf(random: Random, config: Config, mayLose: boolean): readon
   const loads: (() => readonly Step[])[] = []
   if (mayLose && canBeLost(config)) loads.push(() => publishersOf(random))
   if (mayLose && ENGINES.has(config.carrier)) loads.push(() => channelsOf(random))
-  if (mayLose && canBeLost(config) && !SOCKETS.has(config.carrier) && config.store !== 'sqlite')
+  if (mayLose && canBeLost(config) && !SOCKETS.has(config.carrier) && config.store !== 'sqlite') {
     loads.push(() => crashesOf(config))
-  if (config.hasOther && config.isLate) loads.push(() => arrivalOf(config))
+    // What the process itself keeps is not delivered again.
+    if (storeOf(config) !== 'mqtt') loads.push(() => poisonOf(random, config))
+  }
+  if (config.hasOther && config.isLate && random.chance(0.5)) return arrivalOf(config)
   return loads.length > 0 && random.chance(PART) ? random.of(loads)() : []
 }
 
@@ -59,6 +62,18 @@ function crashesOf({ services }: Config): readonly Step[] {
     for (let service = 0; service < services; service++)
       steps.push({ at: 1_000 + time * ACK_WAIT, do: 'kill', service, for: 500 })
   return steps
+}
+
+/** An event that ends its process whenever it runs, with others of its key behind it. */
+function poisonOf(random: Random, config: Config): readonly Step[] {
+  const events = { do: 'publish', pace: 'at once', ...EVENTS, to: ['kept'], keys: 1 } as const
+  // Without a list of dead letters nobody could give it back.
+  const failures = random.of(REDRIVES.has(storeOf(config) as CarrierName) ? [2, 5, 30] : [2, 5])
+  return [
+    { at: 0, ...events, times: 1, failures, failing: 'crash' },
+    { at: 1, ...events, times: 3 },
+    { at: random.between(1, 60_000), ...events, times: 3 }
+  ]
 }
 
 /** A service of another name begins while events wait for the first one, which is away. */

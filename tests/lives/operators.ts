@@ -53,7 +53,7 @@ export class Operators {
       await this.#limited(letters)
       for await (const letter of letters.list()) {
         this.#auditLetter(group, letter)
-        this.#ledger.runs.redriven.add((letter.data as Payload).id)
+        this.#ledger.givesBack(group, (letter.data as Payload).id)
         await letters.redrive(letter.position)
       }
     } catch (error) {
@@ -91,6 +91,8 @@ export class Operators {
     if (letter.key !== kept.key) this.#ledger.breaks(`${what} is a dead letter with the key ${letter.key}`)
     if (letter.pattern !== 'kept' && letter.pattern !== 'filed')
       this.#ledger.breaks(`${what} is a dead letter of the pattern ${letter.pattern}`)
+    if (letter.headers?.['own'] !== (letter.data as Payload).id)
+      this.#ledger.breaks(`${what} is a dead letter with the headers ${JSON.stringify(letter.headers)}`)
     if (letter.attempts < 1) this.#ledger.breaks(`${what} is a dead letter after ${letter.attempts} attempts`)
     const hasFailed = (letter.data as Payload).failing !== 'error' || letter.reason.includes(FAILED)
     if (!hasFailed && !this.#ledger.mayFail(kept))

@@ -13,7 +13,7 @@ import {
   TRANSACTIONAL,
   WITHIN
 } from './carriers.ts'
-import { actsOf, lossesOf } from './faults.ts'
+import { actsOf, canBeLost, lossesOf, stallOf } from './faults.ts'
 import { loadOf } from './load.ts'
 import { Random } from './random.ts'
 
@@ -45,6 +45,10 @@ export interface Config {
   readonly ordered: boolean
   /** Whether an event recurs every ten seconds. */
   readonly every: boolean
+  /** When the life begins, in milliseconds since 1970, if its clocks are changed from or to summer time. */
+  readonly begins?: number | undefined
+  /** Bytes of events that a store beside a transport keeps. Default: no limit */
+  readonly maxBytes?: number | undefined
   /** Whether the handlers of one pattern acknowledge in transactions, if the store can. */
   readonly transactional?: boolean
   /** Ends the names of services and the ids of events, where several lives share a server. */
@@ -63,8 +67,8 @@ export interface Options {
 
 /** How long a handler takes, and what it does. */
 export type Work = 'echo' | 'wait' | 'fail' | 'never' | 'back'
-/** How the handler of a durable event fails: with an error, or by asking for a later delivery. */
-export type Failing = 'error' | 'later'
+/** How the handler of a durable event fails: with an error, by asking for a later delivery, or with its process. */
+export type Failing = 'error' | 'later' | 'crash'
 /** Events are published at once, each when the one before is stored, or one in each millisecond. */
 export type Pace = 'at once' | 'in turn' | 'steadily'
 export type Source = 'count' | 'ticks' | 'observable' | 'echo'
@@ -116,6 +120,9 @@ export type Step = { readonly at: number } & (
       readonly hasId: boolean
       readonly client: number
       readonly times: number
+      /** Characters of the data, and of a header. Default: few */
+      readonly size?: number
+      readonly wide?: number
       readonly pace: Pace
       readonly keys: number
       /** Milliseconds after which the events come; 0: at once. */
@@ -167,6 +174,8 @@ export type Step = { readonly at: number } & (
       readonly for: number
       readonly times: number
     }
+  /** Between a client or a service and the engine's server nothing moves for a time: its process stands still, or its network. */
+  | { readonly do: 'stall'; readonly end: 'client' | 'service'; readonly n: number; readonly for: number }
   /** Dead letters are given back to their group. */
   | { readonly do: 'redrive' }
   | { readonly do: 'pause'; readonly for: number; readonly times: number }
@@ -200,6 +209,12 @@ export interface Wishes {
 /** Only calls; the acts of operators beside them, after which nothing may be lost; losses as well. */
 export type Worst = 'calls' | 'acts' | 'losses'
 
+/** Moments before which clocks in Berlin are set forward and back. */
+const CHANGES = [Date.parse('2024-03-31T00:59:30Z'), Date.parse('2024-10-27T00:59:30Z')]
+
+/** The part of the lives with nothing but calls in which one process stands still for a moment. */
+const STALLED = 0.3
+
 /** Makes the plan of a seed. */
 export function planOf(seed: number, wishes: Wishes = {}): Plan {
   const { carriers = CARRIERS, stores = BESIDE, worst, within } = wishes
@@ -214,6 +229,9 @@ export function planOf(seed: number, wishes: Wishes = {}): Plan {
     : undefined
   const store = storeOf({ carrier, store: beside })
   const hasFuture = within === undefined && FUTURES.has(store as CarrierName)
+  // A full store is waited for, until the time of a call is over.
+  const maxBytes = beside !== undefined && random.chance(0.2) ? random.of([1, 2_000, 20_000]) : undefined
+  const isFull = maxBytes !== undefined
   const config: Config = {
     carrier,
     ...(beside && { store: beside }),
@@ -229,9 +247,11 @@ export function planOf(seed: number, wishes: Wishes = {}): Plan {
     lease: isRSocket && random.chance(0.5),
     inFlight: isLimited && carrier !== 'websocket' && random.chance(0.5) ? random.between(2, 12) : 0,
     inFlightPerConnection: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
-    timeout: random.of([0, 500, 2_000, 30_000]),
+    timeout: random.of(isFull ? [500, 2_000] : [0, 500, 2_000, 30_000]),
     ordered: random.chance(0.5),
-    every: hasFuture && random.chance(0.3),
+    every: hasFuture && !isFull && random.chance(0.3),
+    begins: random.of([undefined, undefined, ...CHANGES]),
+    maxBytes,
     transactional: TRANSACTIONAL.has(store as CarrierName) && random.chance(0.5)
   }
   // In some lives everything happens within a short time, so that more of it meets.
@@ -241,6 +261,8 @@ export function planOf(seed: number, wishes: Wishes = {}): Plan {
   const kinds = { worst: least, within: latest, hasFuture, often: isHeavy ? OFTEN : SELDOM }
   const hasLoad = least !== 'calls' && within === undefined
   const steps = hasLoad ? [...loadOf(random, config, least === 'losses')] : []
+  if (least === 'calls' && within === undefined && canBeLost(config) && random.chance(STALLED))
+    steps.push(stallOf(random, config, random.between(0, 500)))
   for (let n = random.between(3, isHeavy ? 40 : 80); n > 0; n--) steps.push(stepOf(random, config, kinds))
   return { config, steps: steps.sort((one, other) => one.at - other.at) }
 }
@@ -317,7 +339,9 @@ function stepOf(random: Random, config: Config, { worst, within, hasFuture, ofte
         { pace: random.of(['in turn', 'steadily'] as const), times: random.of(often.paced), takes: 0 }
       ] as const),
       failures: random.of([0, 0, 0, 0, 1, 2, REDRIVES.has(store) ? 5 : 2]),
-      failing: random.of(['error', 'error', 'later'] as const)
+      failing: random.of(['error', 'error', 'later'] as const),
+      ...(random.chance(0.1) && { size: random.of([2_000, 40_000, 400_000]) }),
+      ...(random.chance(0.05) && { wide: random.of([10_000, 70_000]) })
     })
     calls.push(publish, publish)
     if (hasFuture) calls.push(() => ({ at, do: 'cancel', client }))

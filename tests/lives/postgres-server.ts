@@ -18,6 +18,8 @@ interface Job {
 /** The connections of one client or service. */
 interface Way {
   isAway: boolean
+  /** What waits while it stands still; `undefined`: it does not. */
+  held: (() => void)[] | undefined
   readonly sessions: Set<Session>
 }
 
@@ -103,14 +105,14 @@ export class Session {
       this.#pending.add(reject)
       const answer: Answer = (error, result) => {
         if (this.isEnded) return
-        this.#answers.add(() => {
+        this.#over(this.#answers, () => {
           this.#pending.delete(reject)
           if (result === undefined) reject(error)
           else resolve(result)
-        }, this.#server.time)
+        })
       }
       const send = () => this.#server.arrive({ session: this, text, values, answer }, this.#way.isAway)
-      this.#lane.add(send, this.#server.time)
+      this.#over(this.#lane, send)
     })
   }
 
@@ -126,7 +128,15 @@ export class Session {
   }
 
   notify(): void {
-    this.#answers.add(() => this.#emit('notification'), this.#server.time)
+    this.#over(this.#answers, () => this.#emit('notification'))
+  }
+
+  /** Does something at the other end, when it has come there. */
+  #over(lane: Lane, act: () => void): void {
+    lane.add(() => {
+      if (this.#way.held === undefined) act()
+      else this.#way.held.push(() => !this.isEnded && act())
+    }, this.#server.time)
   }
 
   /** The server has run one of its statements. */
@@ -209,7 +219,7 @@ export class PostgresServer {
 
   /** A pool of `pg`, for one client or service. */
   pool(name: string) {
-    const way = this.#ways.get(name) ?? { isAway: false, sessions: new Set() }
+    const way = this.#ways.get(name) ?? { isAway: false, held: undefined, sessions: new Set() }
     this.#ways.set(name, way)
     const newSession = (isForOne: boolean) => new Session(this, way, this.#world, isForOne)
     return {
@@ -249,6 +259,18 @@ export class PostgresServer {
     way.isAway = true
     this.#world.after(milliseconds, () => {
       way.isAway = false
+    })
+  }
+
+  /** For a time nothing moves between one client or service and the server, and neither is told. */
+  stall(name: string, milliseconds: number): void {
+    const way = this.#ways.get(name)
+    if (way === undefined || way.held !== undefined) return
+    way.held = []
+    this.#world.after(milliseconds, () => {
+      const waiting = way.held ?? []
+      way.held = undefined
+      for (const act of waiting) act()
     })
   }
 

@@ -1,7 +1,8 @@
 /** Calls and events in peace: whatever has happened before, each client still gets what it asks for. */
 import type { UntypedStoringClient } from 'elysia-microservices/client'
+import type { Kept } from './entries.ts'
 import type { Payload } from './handlers.ts'
-import type { Kept, Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { wait } from './world.ts'
 
 /** A request that is refused, because others wait for a place, is repeated so often, after a second each. */
@@ -9,11 +10,14 @@ const MOST = 30
 
 export class Probes {
   readonly #ledger: Ledger
+  readonly #hasHeaders: boolean
   readonly #suffix: string
   readonly #kept: Kept[] = []
 
-  constructor(ledger: Ledger, suffix = '') {
+  /** @param hasHeaders whether calls have headers */
+  constructor(ledger: Ledger, hasHeaders: boolean, suffix = '') {
     this.#ledger = ledger
+    this.#hasHeaders = hasHeaders
     this.#suffix = suffix
   }
 
@@ -25,7 +29,7 @@ export class Probes {
     })
     await this.#again(`client ${n} gets no answer`, async () => {
       const { id } = data('echo')
-      if ((await client.request('echo', data('echo'), { timeout: 20_000 })) !== id)
+      if ((await client.request('echo', data('echo'), { timeout: 20_000, ...this.#headers(id) })) !== id)
         throw new Error('wrong answer')
     })
     // An event may be refused, because others were promised the place; then the next one gets it.
@@ -33,7 +37,7 @@ export class Probes {
       this.#again(`what client ${n} emits for '${pattern}' does not come`, async (time) => {
         const event = data(`emit-${pattern}-${time}`)
         const kept = this.#ledger.keeps(this.#ledger.emitted, event.id, `event ${event.id}`)
-        await client.emit(pattern, event)
+        await client.emit(pattern, event, this.#headers(event.id))
         this.#ledger.promised(kept, undefined)
         await wait(2_000)
         if (!this.#hasCome(kept)) throw new Error('it was not handled')
@@ -43,8 +47,12 @@ export class Probes {
       await this.#again(`client ${n} cannot publish`, async () => {
         const { id } = data('publish')
         this.#promised(id)
-        await client.publish('kept', data('publish'), { id })
+        await client.publish('kept', data('publish'), { id, headers: { own: id } })
       })
+  }
+
+  #headers(id: string): { readonly headers?: { readonly own: string } } {
+    return this.#hasHeaders ? { headers: { own: id } } : {}
   }
 
   #promised(id: string): void {

@@ -27,27 +27,55 @@ export class Running {
   }
 }
 
+/** Most attempts that a deploy allows, and runs beyond those, whatever becomes of them. */
+const MOST_RUNS = 5 + 20
+
 /** The runs of the durable handlers of all processes: broken promises that only a loss excuses. */
 export class Runs {
-  /** Faults in a life without losses: runs beside the order of their key, and attempts that never ran. */
+  /** Faults in a life without losses: runs beside the order of their key, attempts that never ran, and runs that were none. */
   readonly disordered: string[] = []
   readonly overcounted: string[] = []
+  readonly undercounted: string[] = []
+  /** An event that came again and again, and never became a dead letter. */
+  endless: string | undefined
+  /** By group and event: how often it had run when it was given back, from where its attempts count anew. */
+  readonly #givenBack = new Map<string, number[]>()
   /** The event of each key that runs, or that has failed and is to run again before all others of its key. */
   readonly #first = new Map<string, string>()
 
   /** Dead letters that were given back run beside the order. */
   readonly redriven = new Set<string>()
 
-  /** A handler begins. @param runs how often it has begun, this time included */
-  begins(line: string | undefined, id: string, runs: number, delivery: Delivery | undefined): void {
-    const attempt = delivery?.attempt ?? 1
-    if (attempt < 1 || attempt > runs)
-      this.overcounted.push(`event ${id} runs for the ${runs}. time, as attempt ${attempt}`)
+  /** A dead letter is being given back, or was already: another one may have done it. @param runs its runs until now */
+  givesBack(group: string, id: string, runs: number): void {
+    this.redriven.add(id)
+    const name = `${group} ${id}`
+    this.#givenBack.set(name, [...(this.#givenBack.get(name) ?? []), runs])
+  }
+
+  /** A handler begins. @param runs how often it has begun in this group, this time included */
+  begins(
+    group: string,
+    line: string | undefined,
+    id: string,
+    runs: number,
+    delivery: Delivery | undefined
+  ): void {
+    this.#count(`${group} ${id}`, runs, delivery?.attempt ?? 1)
     if (line === undefined || this.redriven.has(id)) return
     const first = this.#first.get(line)
     if (first !== undefined && first !== id)
       this.disordered.push(`event ${id} began while ${first} of its key ran, or was to run again`)
     this.#first.set(line, id)
+  }
+
+  #count(name: string, runs: number, attempt: number): void {
+    const counts = [0, ...(this.#givenBack.get(name) ?? [])].map((before) => runs - before)
+    const last = counts.at(-1) as number
+    if (last > MOST_RUNS) this.endless ??= `event ${name} runs for the ${last}. time, as attempt ${attempt}`
+    if (counts.includes(attempt)) return
+    const list = attempt > last ? this.overcounted : this.undercounted
+    list.push(`event ${name} runs for the ${last}. time, as attempt ${attempt}`)
   }
 
   /** A handler ends. @param isAgain whether its event certainly runs again */

@@ -5,6 +5,9 @@ import type { Ledger } from './ledger.ts'
 import type { Config, Options } from './plan.ts'
 import { wait } from './world.ts'
 
+/** Milliseconds after which another process takes the place of one that has crashed. */
+const AFTER_CRASH = 500
+
 export class Services {
   /** Whether one was away, so that events missed it. */
   hasGap = false
@@ -118,7 +121,11 @@ export class Services {
 
   #newService(n: number, options?: Options): Service {
     const place = this.#carrier.service(`service-${n}`, n, options)
-    return serviceOf(place, this.#config, this.#ledger, options)
+    const crash = () => {
+      if (this.#own[n] === service) this.kill(n, AFTER_CRASH)
+    }
+    const service: Service = serviceOf({ ...place, crash }, this.#config, this.#ledger, options)
+    return service
   }
 
   /** A service is no longer there. */

@@ -38,6 +38,8 @@ export async function shrunk(plan: Plan, breaks: (plan: Plan) => Promise<boolean
     ordered: false,
     every: false,
     transactional: false,
+    begins: undefined,
+    maxBytes: undefined,
     timeout: 30_000
   }
   for (const [name, value] of Object.entries(plain)) {
@@ -66,6 +68,7 @@ const SMALLER = {
   pause: [0, 1],
   failures: [0],
   delay: [0],
+  wide: [0],
   size: [0, 2_000],
   for: [1, 100]
 }

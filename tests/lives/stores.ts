@@ -11,17 +11,17 @@ import type { World } from './world.ts'
 export function withStore(base: Carrier, config: Config, world: World): Carrier {
   switch (storeOf(config)) {
     case 'sqlite':
-      return inFile(base)
+      return inFile(base, config)
     case 'postgres':
-      return inDatabase(base, new PostgresServer(world, config.delay))
+      return inDatabase(base, new PostgresServer(world, config.delay), config)
     default:
       return base
   }
 }
 
-function inFile(base: Carrier): Carrier {
+function inFile(base: Carrier, { maxBytes }: Config): Carrier {
   const disk = new Disk()
-  let file = disk.newFile()
+  let file = disk.newFile({ maxBytes })
   return {
     ...base,
     service: (name, n, options) => ({ ...base.service(name, n, options), ...file }),
@@ -30,7 +30,7 @@ function inFile(base: Carrier): Carrier {
     die() {
       base.die?.()
       disk.take()
-      file = disk.newFile()
+      file = disk.newFile({ maxBytes })
     }
   }
 }
@@ -39,10 +39,10 @@ function inFile(base: Carrier): Carrier {
 const TIMES = { ackWait: 10_000, pollInterval: 5_000 }
 type Sql = ReturnType<PostgresServer['pool']>
 
-function inDatabase(base: Carrier, server: PostgresServer): Carrier {
+function inDatabase(base: Carrier, server: PostgresServer, { maxBytes }: Config): Carrier {
   const newStore = (name: string) => {
     const sql = server.pool(name)
-    return { sql, store: postgres({ sql: sql as never, ...TIMES }) }
+    return { sql, store: postgres({ sql: sql as never, maxBytes, ...TIMES }) }
   }
   /** Runs a function in a transaction of the user's own. */
   const inTransaction = async (sql: Sql, run: (session: Session) => Promise<void>) => {
@@ -100,6 +100,10 @@ function inDatabase(base: Carrier, server: PostgresServer): Carrier {
     lose(name, milliseconds) {
       base.lose?.(name, milliseconds)
       server.lose(name, milliseconds)
+    },
+    stall(name, milliseconds) {
+      base.stall?.(name, milliseconds)
+      server.stall(name, milliseconds)
     },
     stop() {
       base.stop?.()

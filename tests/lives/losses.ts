@@ -1,0 +1,59 @@
+/** Which promises a life keeps follows from its steps: whether anything is lost in it, and what. */
+import { isCall } from './calls.ts'
+import { ENGINES, storeOf } from './carriers.ts'
+import { PATIENCE } from './faults.ts'
+import type { Plan, Step } from './plan.ts'
+
+/** Requests in flight of a connection to a door that has no other limit. */
+const DOOR = 64
+
+/**
+ * Whether no call may fail in a life, except that it may take longer than its time if a process stands still for a
+ * moment. An engine's server needs dozens of turns for a call.
+ */
+export function isCalm({ config, steps }: Plan): boolean {
+  const { carrier, delay, inFlight, inFlightPerConnection, timeout } = config
+  const least = 2_000 + (ENGINES.has(carrier) ? 50 * delay : 0)
+  const calls = steps.reduce((sum, step) => sum + (step.do === 'request' ? step.times : 1), 0)
+  const isUnlimited = inFlight + inFlightPerConnection === 0 && (carrier !== 'websocket' || calls <= DOOR)
+  const stalls = steps.flatMap((step) => (step.do === 'stall' ? step.for : []))
+  const isPatient = stalls.length === 0 || (stalls.length === 1 && (stalls[0] as number) <= PATIENCE)
+  const isAlone = steps.every((step) => isCall(step) || step.do === 'stall')
+  return isUnlimited && (timeout === 0 || timeout >= least) && isPatient && isAlone
+}
+
+/** Steps by which a store, or its process, is lost. */
+export const LOSING_STORES = new Set<Step['do']>(['away', 'still', 'stall', 'lose', 'die', 'kill'])
+
+/** Steps after which an event may be lost although its connection is resumed. */
+const LOSING = new Set<Step['do']>(['restart', 'deploy', 'close', 'stranger', 'freeze'])
+
+/** Milliseconds after which an event whose process has ended comes to another one. */
+const AFTER_CRASH = 40_000
+
+/** Whether the steps have one of these kinds. */
+export function has({ steps }: Plan, ...kinds: readonly Step['do'][]): boolean {
+  return steps.some((step) => kinds.includes(step.do))
+}
+
+/** Whether stored events may be handled twice: their store, or its process, was lost. */
+export function mayRepeat(plan: Plan): boolean {
+  const store = storeOf(plan.config)
+  if (store === 'memory' || store === 'mqtt') return false
+  if (store === 'sqlite') return has(plan, 'die')
+  return has(plan, ...LOSING_STORES) || timeOfCrashes(plan) > 0
+}
+
+/** Milliseconds in which processes end because of an event that they handle. */
+export function timeOfCrashes({ steps }: Plan): number {
+  const all = steps.map((step) =>
+    step.do === 'publish' && step.failing === 'crash' ? step.failures * step.times : 0
+  )
+  return AFTER_CRASH * all.reduce((sum, crashes) => sum + crashes, 0)
+}
+
+/** Whether emitted events may not be lost, although connections are. */
+export function isPromisedToArrive(plan: Plan): boolean {
+  const { carrier, resume } = plan.config
+  return (carrier === 'rsocket' || carrier === 'websocket') && resume && !has(plan, ...LOSING)
+}
