@@ -99,7 +99,7 @@ function noticed(copy: string, where: string, minutes: number): string | undefin
   if (signal !== null) return `a program that has not ended (${signal})`
   return status === 0
     ? undefined
-    : (lines.find((line) => line.startsWith('seed')) ?? lines.slice(-3).join(' '))
+    : (lines.find((line) => /^(\w+: )?seed/.test(line)) ?? lines.slice(-3).join(' '))
 }
 
 const copy = copyOf(ROOT)
