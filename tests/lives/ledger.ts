@@ -172,7 +172,7 @@ export class Ledger {
     kept.mayHaveRun = isPerhaps
   }
 
-  /** @param codes of the errors that it may have; default: any of ours */
+  /** @param codes of the errors that it may have; default: any of this library */
   refusedBy(kept: Kept, error: unknown, codes?: readonly string[]): void {
     if (codes?.includes((error as { code?: string }).code ?? '') === false)
       this.breaks(`${kept.what} was refused, and nothing was lost: ${(error as Error).message}`)

@@ -14,7 +14,7 @@ export function loadOf(random: Random, config: Config, mayLose: boolean): readon
   if (mayLose && ENGINES.has(config.carrier)) loads.push(() => channelsOf(random))
   if (mayLose && canBeLost(config) && !SOCKETS.has(config.carrier) && config.store !== 'sqlite') {
     loads.push(() => crashesOf(config))
-    // What the process itself keeps is not delivered again.
+    // A store in the process itself delivers nothing again.
     if (storeOf(config) !== 'mqtt') loads.push(() => poisonOf(random, config))
   }
   if (config.hasOther && config.isLate && random.chance(0.5)) return arrivalOf(config)

@@ -18,7 +18,7 @@ interface Job {
 /** The connections of one client or service. */
 interface Way {
   isAway: boolean
-  /** What waits while it stands still; `undefined`: it does not. */
+  /** Waits while it stands still; `undefined`: it does not. */
   held: (() => void)[] | undefined
   readonly sessions: Set<Session>
 }

@@ -38,7 +38,7 @@ export class Runs {
   readonly undercounted: string[] = []
   /** An event that came again and again, and never became a dead letter. */
   endless: string | undefined
-  /** By group and event: how often it had run when it was given back, from where its attempts count anew. */
+  /** By group and event: how often it had run when it was given back, from where its attempts count from 1 again. */
   readonly #givenBack = new Map<string, number[]>()
   /** The event of each key that runs, or that has failed and is to run again before all others of its key. */
   readonly #first = new Map<string, string>()

@@ -56,7 +56,7 @@ export class World {
   /** A task has thrown. */
   uncaught: (error: unknown) => void = () => {}
   #immediates = new Lane(this)
-  /** What is due in the present turn; no lane: a timer. */
+  /** The lines that are due in the present turn; no line: a timer. */
   readonly #due: (Lane | undefined)[] = []
   readonly #numbers = new Map<number, Timer>()
   #numbered = 0
