@@ -420,6 +420,21 @@ describe('a durable handler over Redis', () => {
     assert.deepEqual(seen, ['4 1'])
   })
 
+  it('gets an event of a new stream that has the position of one that still runs', async () => {
+    const { handler, go } = busy()
+    await over.serve('p', (message) => (message.data === 1 ? handler(message) : note(message)))
+    await over.publish('p', [1])
+    await over.settle()
+    over.server.streams.destroy(streamOf('p'))
+    // The server's clock stands still.
+    await over.publish('p', [2])
+    await over.pass(0, wakeOf(streamOf('p')))
+    while (!seen.includes('2 1')) await over.settle()
+    go()
+    await over.settle()
+    assert.deepEqual([seen, pendingOf('p')], [['1 1', '2 1'], 0])
+  })
+
   it('handles what it has of a stream that is deleted, and tells the new one nothing of it', async () => {
     const { handler, go } = busy()
     const consumer = await over.serve('p', handler, { concurrency: 9 })

@@ -102,7 +102,7 @@ export class Feed implements Watched {
   /** The stream was created again. Its events may have positions of the old one, if the server's clock is behind. */
   beginAgain(): void {
     this.floor = '0-0'
-    this.held.forgetDone()
+    this.held.beginAgain()
   }
 
   /**

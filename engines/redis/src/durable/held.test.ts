@@ -26,8 +26,26 @@ describe('the events that a process has', () => {
     assert.ok(held.isDone('0-0'))
     for (let n = 4_096; n < 3 * 4_096; n++) held.done(eventAt(`${n}-0`))
     assert.deepEqual([held.isDone('0-0'), held.isDone('12287-0')], [false, true])
-    held.forgetDone()
+    held.beginAgain()
     assert.equal(held.isDone('12287-0'), false)
+  })
+})
+
+describe('the events of a stream that is gone', () => {
+  it('are no events of the new stream, though it gives their positions again', () => {
+    const held = new HeldEvents()
+    const [old, gone] = [eventAt('1-0', '12345'), eventAt('2-0', '123')]
+    for (const event of [old, gone]) held.take(event)
+    held.beginAgain()
+    assert.deepEqual([held.all.size, held.size, old.isOnlyHere], [0, 8, true])
+    const fresh = eventAt('1-0', '1')
+    held.take(fresh)
+    held.done(old)
+    held.drop(gone)
+    held.drop(gone)
+    assert.deepEqual([held.all.get('1-0') === fresh, held.size, held.isDone('1-0')], [true, 1, false])
+    held.done(fresh)
+    assert.deepEqual([held.size, held.isDone('1-0')], [0, true])
   })
 })
 

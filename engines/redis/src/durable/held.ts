@@ -17,6 +17,8 @@ const MAX_DONE = 4_096
 /** Identifies events by their positions. */
 export class HeldEvents {
   readonly #held = new Map<string, RedisEvent>()
+  /** Events of a stream that is gone: others may have their positions. */
+  readonly #orphans = new Set<RedisEvent>()
   #done = new Recent<string, true>(MAX_DONE)
   #size = 0
 
@@ -37,18 +39,26 @@ export class HeldEvents {
 
   /** Removes an event. */
   drop(event: RedisEvent): void {
-    if (this.#held.delete(event.place)) this.#size -= event.size
+    if (this.#held.get(event.place) === event) this.#held.delete(event.place)
+    else if (!this.#orphans.delete(event)) return
+    this.#size -= event.size
   }
 
   /** Removes an event and remembers that it is done. */
   done(event: RedisEvent): void {
+    const isOrphan = this.#orphans.has(event)
     this.drop(event)
-    this.#done.set(event.place, true)
+    if (!isOrphan) this.#done.set(event.place, true)
   }
 
-  /** The stream is another one: its events may have the positions of events that are done. */
-  forgetDone(): void {
+  /** The stream is another one: its events may have the positions of events that are done, or are still here. */
+  beginAgain(): void {
     this.#done = new Recent(MAX_DONE)
+    for (const event of this.#held.values()) {
+      event.isOnlyHere = true
+      this.#orphans.add(event)
+    }
+    this.#held.clear()
   }
 
   /** Whether the event at a position was done in this process. */

@@ -26,12 +26,15 @@ describe('a durable handler over Redis, as time passes', () => {
 
   const note = ({ data, delivery }: IncomingMessage) => void seen.push(`${data} ${delivery?.attempt}`)
   function busy() {
-    const { promise, resolve } = Promise.withResolvers<void>()
+    let go = () => {}
+    const gone = new Promise<void>((resolve) => {
+      go = resolve
+    })
     const handler = async (message: IncomingMessage) => {
       note(message)
-      await promise
+      await gone
     }
-    return { handler, go: resolve }
+    return { handler, go: () => go() }
   }
   const pending = () => over.server.streams.groups(streamOf('p')).find(({ name }) => name === 'g')?.pending
 
