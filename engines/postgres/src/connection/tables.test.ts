@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Row } from '@elysia-microservices/outbox/database'
+import { Timeouts } from '@elysia-microservices/test-support'
 import { Tables } from './tables.ts'
 
 /** Tables whose statements are answered one after the other. */
@@ -106,5 +107,25 @@ describe('the tables of events', () => {
       [null, '-1', '', '', '10'],
       ['p', '50', 'p', 'a', '10']
     ])
+  })
+
+  describe('of a server that answers no more', () => {
+    const silent = () => new Tables({ query: () => new Promise(() => {}) } as never, 'shop')
+    const event = { pattern: 'e', key: undefined, headers: undefined, body: '', due: undefined, id: '1' }
+    for (const [what, ask] of [
+      ['a turn', (tables: Tables) => tables.turn('me', 1_000, [], [], [], false)],
+      ['a look whether the server is back', (tables: Tables) => tables.query('select 1')],
+      ['publishing', (tables: Tables) => tables.store([event], 1_000, false)]
+    ] as const)
+      it(`${what} fails after a while, as if the server were lost`, async () => {
+        using _timeouts = new Timeouts((milliseconds) => (milliseconds === 300_000 ? 0 : milliseconds))
+        await assert.rejects(ask(silent()), { message: /it has not answered within 300000 ms$/ })
+      })
+
+    it('publishing that waits for the transaction of another waits as long as it does', async () => {
+      using timeouts = new Timeouts(() => 0)
+      void silent().store([event], 1_000)
+      assert.deepEqual(timeouts.begun, [])
+    })
   })
 })

@@ -1,6 +1,8 @@
 /** The functions of the tables, as this package calls them: one statement for each method. */
 
+import { unanswered } from '@elysia-microservices/engine'
 import { type Database, inSchema, type Row } from '@elysia-microservices/outbox/database'
+import { endedWithin } from '@elysia-microservices/transport/kit'
 import { BACKLOG } from '../tables/statements/backlog.ts'
 import { type NewEvent, type Stored, storeEvents } from './in-transaction.ts'
 import { toldAsLost } from './lost.ts'
@@ -31,6 +33,12 @@ export interface Pruned extends Deleted {
   readonly missed: readonly { readonly group: string; readonly pattern: string; readonly count: number }[]
 }
 
+/**
+ * Milliseconds after which nobody waits any longer for the answer of a statement, which is far more than any of these
+ * takes. A server that is gone without a word, as in a failover, answers none, and drivers may wait for ever.
+ */
+const PATIENCE = 300_000
+
 /** The tables of one schema. */
 export class Tables {
   readonly database: Database
@@ -46,14 +54,16 @@ export class Tables {
    * @throws the driver's error
    */
   query(text: string, ...values: readonly (string | null)[]): Promise<readonly Row[]> {
-    return this.database.query(inSchema(text, this.schema), values).catch((error: unknown) => {
+    return answered(this.database.query(inSchema(text, this.schema), values)).catch((error: unknown) => {
       throw toldAsLost(error, true)
     })
   }
 
   /** @param waits see {@link storeEvents} */
   store(events: readonly NewEvent[], duplicateWindow: number, waits = true, maxBytes = 0): Promise<Stored[]> {
-    return storeEvents(this.database, this.schema, events, { duplicateWindow, maxBytes }, waits)
+    const stored = storeEvents(this.database, this.schema, events, { duplicateWindow, maxBytes }, waits)
+    // Those who wait for a user's transaction may wait as long as it does.
+    return waits ? stored : answered(stored)
   }
 
   /** Looks through what was published: turns do that, too. */
@@ -254,4 +264,10 @@ export class Tables {
     )
     return rows.length > 0
   }
+}
+
+/** The answer, or an error if there is none for too long. The statement may still run then. */
+async function answered<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  if (await endedWithin(asked, PATIENCE)) return asked
+  throw unanswered(PATIENCE)
 }
