@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ClientEnd, ServerEnd } from '../testing/ends.ts'
-import { data, frame, headers, ping, REQUEST, reset, settings, windowUpdate } from '../testing/frames.ts'
+import {
+  data,
+  frame,
+  headers,
+  PREFACE_BYTES,
+  ping,
+  REQUEST,
+  reset,
+  settings,
+  windowUpdate
+} from '../testing/frames.ts'
 import { FrameType } from './frame-type.ts'
 
 const OPEN = 0
@@ -10,6 +20,9 @@ const LIMITS = { resets: 20, idleFrames: 100 }
 
 /** The frames of a peer for the time `at`. */
 type Flood = (at: number) => readonly Uint8Array[]
+
+/** A literal of 4,000 bytes for the table. RFC 7541: its length as a number with a prefix of 7 bits. */
+const LARGE_FIELD = Buffer.concat([Uint8Array.of(0x40, 1, 0x61, 127, 0xa1, 0x1e), Buffer.alloc(4_000, 'x')])
 
 const opened = (at: number) => headers(2 * at + 1, REQUEST, OPEN)
 const FLOODS: Readonly<Record<string, { readonly sends: Flood; readonly most: number }>> = {
@@ -56,6 +69,59 @@ describe('a server cuts a peer that sends nothing but', () => {
     assert.ok(at <= 23, `${at} times`)
   })
 
+  describe('bombs of fields, which name a field of the table thousands of times', () => {
+    /** The first block puts a field of 4,000 bytes in the table. Each names it as often as a frame has bytes. */
+    const bomb = (at: number, id = 2 * at + 1) => {
+      const named = Buffer.alloc(at === 0 ? 12_000 : 16_000, 0x80 | 62)
+      const block = at === 0 ? Buffer.concat([LARGE_FIELD, named]) : named
+      return frame(FrameType.HEADERS, 4, id, block)
+    }
+    /** After how many bombs a connection ends. */
+    const bombs = (end: ServerEnd | ClientEnd, next: (at: number) => Uint8Array) => {
+      let at = 0
+      while (end.output.ended === undefined && at < 1_000) end.receives(next(at++))
+      assert.match(end.sent().at(-1) ?? '', /^GOAWAY \d+ ENHANCE_YOUR_CALM$/)
+      return at
+    }
+
+    it('on new streams', () => assert.ok(bombs(new ServerEnd(), (at) => bomb(at)) <= 3))
+
+    it('that are short, but many fields', () => {
+      const short = (at: number) => frame(FrameType.HEADERS, 4, 2 * at + 1, Buffer.alloc(16_000, 0x82))
+      assert.ok(bombs(new ServerEnd(), short) <= 17)
+    })
+
+    it('on a stream that we have reset, whose frames are ignored', () => {
+      const end = new ServerEnd()
+      end.receives(headers(1, REQUEST, OPEN), windowUpdate(1, 0))
+      assert.ok(bombs(end, (at) => bomb(at, 1)) <= 3)
+    })
+
+    it('on streams that are too many, before our settings are acknowledged', () => {
+      const end = new ServerEnd({ streams: 0 }, false)
+      end.receives(PREFACE_BYTES, settings())
+      assert.ok(bombs(end, (at) => bomb(at)) <= 3)
+    })
+
+    it('while we go away', () => {
+      const end = new ServerEnd()
+      end.connection.drain()
+      const [, pinged] = end.sent()
+      const payload = Buffer.from(/^PING (\w+)$/.exec(pinged ?? '')?.[1] ?? '', 'hex')
+      end.receives(headers(1, REQUEST, OPEN), frame(FrameType.PING, 1, 0, payload))
+      assert.ok(bombs(end, (at) => bomb(at, 2 * at + 3)) <= 3)
+      assert.equal(end.requests.length, 1)
+    })
+
+    it('to a client', () => {
+      const end = new ClientEnd()
+      const { stream } = end.request()
+      stream.cancel(8)
+      end.sent()
+      assert.ok(bombs(end, (at) => bomb(at, 1)) <= 3)
+    })
+  })
+
   it('windows of a byte for data that waits', () => {
     const end = new ServerEnd(LIMITS)
     end.receives(settings([4, 0]))
@@ -79,6 +145,17 @@ describe('a server does not cut a peer that', () => {
       end.receives(reset(2 * at + 1, 8))
     }
     assert.deepEqual([end.output.ended, end.requests.length], [undefined, 500])
+  })
+
+  it('now and then sends more fields than the limits allow', () => {
+    const end = new ServerEnd(LIMITS)
+    const many = [...REQUEST, ...Array.from({ length: 300 }, () => ['a', 'b'] as const)]
+    for (let at = 0; at < 500; at++) {
+      end.receives(headers(2 * at + 1, many))
+      end.time += 20
+    }
+    assert.deepEqual([end.output.ended, end.requests.length], [undefined, 0])
+    assert.equal(end.answers().filter((one) => /^RST_STREAM \d+ ENHANCE_YOUR_CALM$/.test(one)).length, 500)
   })
 
   it('cancels a call at once now and then', () => {

@@ -1,6 +1,6 @@
 /**
  * Ends connections whose peers cause work without use: streams that are cancelled at once (rapid reset), streams that must
- * be reset because of the peer's own errors, floods of frames without content.
+ * be reset because of the peer's own errors, lists of fields far above the limits, floods of frames without content.
  */
 import { Budget } from './budget.ts'
 import { tooManyPings, tooMuch } from './error-code.ts'
@@ -71,6 +71,16 @@ export class Guard {
   /** The peer has cancelled a stream. @param openedAt the time at which the stream was opened */
   canceled(openedAt: number): void {
     if (this.now - openedAt < AT_ONCE) this.mistaken()
+  }
+
+  /**
+   * Fields above the limits were read, whatever becomes of their stream: HPACK must read all of them, and names thousands
+   * in a frame.
+   * @param excess how often the limits fit into them
+   */
+  overlong(excess: number): void {
+    if (!this.#resets.spend(excess, this.now))
+      throw tooMuch('The peer sends fields far above the limits again and again')
   }
 
   /** A stream must be reset because of an error of the peer. */

@@ -37,8 +37,8 @@ export interface Http2Limits {
   readonly receiveBuffer: number
   /**
    * Most streams that a peer can cancel within 100 ms of their beginning, or that must be reset because of its errors,
-   * without a pause. A hundred a second are forgiven, and one for each stream that ends normally. With more, the
-   * connection ends.
+   * without a pause. Fields above the limits of a message count as often as these limits fit into them. A hundred a second
+   * are forgiven, and one for each stream that ends normally. With more, the connection ends.
    */
   readonly resets: number
   /**

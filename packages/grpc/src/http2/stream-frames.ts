@@ -56,6 +56,7 @@ export class StreamFrames {
   #received(received: ReceivedFields): void {
     const { streams, role, guard } = this.#wire
     const { streamId: id, list, isCircular } = received
+    if (list.isTooLarge) guard.overlong(list.excess)
     const stream = streams.get(id)
     const isOfPeer = this.#wire.isOfPeer(id)
     if (stream !== undefined) {

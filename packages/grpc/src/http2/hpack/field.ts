@@ -44,25 +44,33 @@ export function sizeOf(name: string, value: string): number {
 /** The received fields of one message. Above its limits no field is kept, while HPACK reads on. */
 export class FieldList {
   readonly fields: Field[] = []
-  /** Whether a limit was passed. */
-  isTooLarge = false
   readonly #maxSize: number
   readonly #maxFields: number
+  /** All that were added, also those that are not kept. */
   #size = 0
+  #count = 0
 
   constructor(maxSize: number, maxFields: number) {
     this.#maxSize = maxSize
     this.#maxFields = maxFields
   }
 
+  /** Whether a limit was passed. */
+  get isTooLarge(): boolean {
+    return this.#size > this.#maxSize || this.#count > this.#maxFields
+  }
+
+  /** How often the limits fit into what was added: 0 while they are kept. A few bytes of HPACK can name many fields. */
+  get excess(): number {
+    if (!this.isTooLarge) return 0
+    return Math.max(1, Math.floor(Math.max(this.#size / this.#maxSize, this.#count / this.#maxFields)))
+  }
+
   /** Adds a field. */
   add(field: Field): void {
     this.#size += sizeOf(field.name, field.value)
-    if (this.#size <= this.#maxSize && this.fields.length < this.#maxFields) {
-      if (!this.isTooLarge) this.fields.push(field)
-    } else {
-      this.isTooLarge = true
-      this.fields.length = 0
-    }
+    this.#count++
+    if (!this.isTooLarge) this.fields.push(field)
+    else if (this.fields.length > 0) this.fields.length = 0
   }
 }
