@@ -10,7 +10,8 @@ import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { isMissing, until } from '@elysia-microservices/test-support'
 import { TRANSPORTS } from '../calls/transports.ts'
-import { programFile, testsFolder } from '../workspace.ts'
+import { ownCommand } from '../support/runtimes.ts'
+import { testsFolder } from '../workspace.ts'
 import { areShared, casesOf } from './turns/cases.ts'
 
 /**
@@ -27,16 +28,11 @@ const PATIENCE = 90_000
 function start(transports: readonly string[]) {
   const problems = new Map<string, readonly string[]>()
   let hasEnded = false
-  // Elysia's adapter uses SO_REUSEPORT, which Deno only has with a flag.
-  const flags = 'Deno' in globalThis ? ['run', '-A', '--no-check', '--unstable-net'] : []
-  const program = spawn(
-    process.execPath,
-    [...flags, programFile('conformance/turns/program'), ...transports],
-    {
-      cwd: testsFolder,
-      stdio: ['ignore', 'pipe', 'inherit']
-    }
-  )
+  const [executable, ...rest] = ownCommand('conformance/turns/program')
+  const program = spawn(executable, [...rest, ...transports], {
+    cwd: testsFolder,
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
   createInterface({ input: program.stdout }).on('line', (line) => {
     const { on, name, problems: found } = JSON.parse(line) as Record<string, string> & { problems: string[] }
     problems.set(`${on}: ${name}`, found)

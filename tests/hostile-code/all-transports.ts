@@ -6,8 +6,9 @@ import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { isMissing, within } from '@elysia-microservices/test-support'
 import { ENGINES } from '../engines/engines.ts'
-import { programFile, testsFolder, underBun } from '../workspace.ts'
-import { type Share, TRANSPORT_NAMES, type TransportName } from './case.ts'
+import { ownCommand, type Runtime } from '../support/runtimes.ts'
+import { testsFolder, underBun } from '../workspace.ts'
+import { ON_SOCKETS, type Share, TRANSPORT_NAMES, type TransportName } from './case.ts'
 import { CASES } from './cases.ts'
 
 /** Milliseconds for all cases of a transport. */
@@ -18,6 +19,10 @@ const PATIENCE = 280_000
  */
 const LAST_WORDS = 2_000
 
+const PROGRAM = 'hostile-code/program'
+
+type Command = readonly [string, ...string[]]
+
 interface Result {
   readonly name: string
   readonly problems: readonly string[]
@@ -27,9 +32,9 @@ interface Result {
  * Runs all cases over a transport. Returns the problems of each case, by the name of the case, as soon as they are
  * known.
  */
-function run(transport: TransportName, { of, turn }: Share) {
+function run([executable, ...rest]: Command, transport: TransportName, { of, turn }: Share) {
   const results = new Map<string, readonly string[]>()
-  const child = spawn(process.execPath, [programFile('hostile-code/program'), transport, `${of},${turn}`], {
+  const child = spawn(executable, [...rest, transport, `${of},${turn}`], {
     cwd: testsFolder,
     stdio: ['ignore', 'pipe', 'pipe']
   })
@@ -73,22 +78,39 @@ export function testHostileCode(areShared: boolean): void {
   for (const { transport, isOnBun, ...share } of shares) {
     const engine = ENGINES.find(({ title }) => title === transport)
     if (isOnBun !== underBun || isMissing(`hostile code on ${transport}`, engine?.missing)) continue
-    describe(`hostile code on ${transport}`, () => {
-      let running: ReturnType<typeof run> | undefined
-      const problemsOf = async (name: string) => {
-        running ??= run(transport, share)
-        const { results, ended } = running
-        const how = await within(ended, `all cases on ${transport}`, PATIENCE)
-        return results.get(name) ?? [how]
-      }
-      after(() => running?.stop())
-
-      for (const { name, on } of CASES) {
-        if (on?.(transport) === false) continue
-        it(name, { timeout: PATIENCE }, async () => assert.deepEqual(await problemsOf(name), []))
-      }
-
-      it('leaves nothing behind at the end', async () => assert.deepEqual(await problemsOf('the end'), []))
-    })
+    testTransport(transport, share, `hostile code on ${transport}`, async () => ownCommand(PROGRAM))
   }
+}
+
+/** Declares the tests of the transports on sockets, on another runtime. */
+export function testHostileCodeOn({ name, commandOf }: Runtime): void {
+  for (const transport of ON_SOCKETS)
+    testTransport(transport, { of: 1, turn: 0 }, `hostile code on ${transport}, on ${name}`, () =>
+      commandOf(PROGRAM)
+    )
+}
+
+function testTransport(
+  transport: TransportName,
+  share: Share,
+  title: string,
+  commandOf: () => Promise<Command>
+): void {
+  describe(title, () => {
+    let running: Promise<ReturnType<typeof run>> | undefined
+    const problemsOf = async (name: string) => {
+      running ??= commandOf().then((command) => run(command, transport, share))
+      const { results, ended } = await running
+      const how = await within(ended, `all cases on ${transport}`, PATIENCE)
+      return results.get(name) ?? [how]
+    }
+    after(async () => (await running)?.stop())
+
+    for (const { name, on } of CASES) {
+      if (on?.(transport) === false) continue
+      it(name, { timeout: PATIENCE }, async () => assert.deepEqual(await problemsOf(name), []))
+    }
+
+    it('leaves nothing behind at the end', async () => assert.deepEqual(await problemsOf('the end'), []))
+  })
 }

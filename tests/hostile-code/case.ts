@@ -7,14 +7,14 @@ import { ENGINES } from '../engines/engines.ts'
 import { SECRET } from './atoms.ts'
 import type { Recipe } from './recipes.ts'
 
-/** The transport of the calls: TCP in one of its protocols, gRPC, or an engine by its title. */
+/** The transports whose sockets are the runtime's: TCP in one of its protocols, gRPC. */
+export const ON_SOCKETS = ['RSocket', "Nest's wire", 'gRPC'] as const
+/** The transport of the calls: one on sockets, or an engine by its title. */
 export const TRANSPORT_NAMES: readonly TransportName[] = [
-  'RSocket',
-  "Nest's wire",
-  'gRPC',
+  ...ON_SOCKETS,
   ...ENGINES.map(({ title }) => title)
 ]
-export type TransportName = 'RSocket' | "Nest's wire" | 'gRPC' | (string & {})
+export type TransportName = (typeof ON_SOCKETS)[number] | (string & {})
 
 /** The clients and the service that a case uses. */
 export interface Ends {

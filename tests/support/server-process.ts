@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { bun, programFile, testsFolder, underBun } from '../workspace.ts'
+import { ownCommand } from './runtimes.ts'
 
 /** The program of the process. */
 export interface ServerProgram {
@@ -71,8 +72,7 @@ export class ServerProcess {
     const isOther = runtime === 'other'
     const other = underBun ? 'node' : bun
     const command = [
-      isOther ? other : process.execPath,
-      programFile(program, underBun !== isOther),
+      ...(isOther ? [other, programFile(program, !underBun)] : ownCommand(program)),
       ...this.#program.arguments(this.port)
     ]
     const [executable, ...rest] = cpu === undefined ? command : ['taskset', '-c', String(cpu), ...command]

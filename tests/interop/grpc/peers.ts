@@ -2,8 +2,9 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { DENO, newestNode, oldestNode } from '@elysia-microservices/test-support'
-import { bun, programFile, rootFolder, testsFolder } from '../../workspace.ts'
+import { oldestNode } from '@elysia-microservices/test-support'
+import { RUNTIMES } from '../../support/runtimes.ts'
+import { testsFolder } from '../../workspace.ts'
 import { buildOnce } from '../toolchains.ts'
 
 const run = promisify(execFile)
@@ -131,29 +132,11 @@ export const PEERS: readonly Peer[] = [
   connectGo('connect', 'app')
 ]
 
-const runtimes = once(async () => {
-  await run(bun, ['tools/scripts/install.ts', 'tools/runtimes'], { cwd: rootFolder })
-})
-
-function ours(name: string, command: readonly string[], needsInstall: boolean): End {
-  return {
-    name,
-    missing: undefined,
-    async prepare() {
-      if (needsInstall) await runtimes()
-      return command
-    },
-    serve: ['serve'],
-    call: (port) => ['call', port]
-  }
-}
-
-const program = join(testsFolder, programFile('interop/grpc/ours', false))
-
 /** Our ends. */
-export const OURS: readonly End[] = [
-  ours('Bun', [bun, join(testsFolder, programFile('interop/grpc/ours', true))], false),
-  ours('Node 20', [oldestNode(), program], oldestNode() !== 'node'),
-  ours('Node 24', [newestNode(), program], true),
-  ours('Deno', [DENO, 'run', '-A', '--no-check', '--unstable-net', program], true)
-]
+export const OURS: readonly End[] = RUNTIMES.map(({ name, commandOf }) => ({
+  name,
+  missing: undefined,
+  prepare: () => commandOf('interop/grpc/ours'),
+  serve: ['serve'],
+  call: (port) => ['call', port]
+}))

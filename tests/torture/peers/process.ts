@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
 import { within } from '@elysia-microservices/test-support'
+import { ownCommand } from '../../support/runtimes.ts'
 import { environmentOf } from '../../support/server-process.ts'
 import { programFile, testsFolder } from '../../workspace.ts'
 import type { Memory } from './memory.ts'
@@ -53,8 +54,8 @@ export class ServerProcess {
 
   /** Starts a server. @param options the options of its transport, or of its WebSocket door */
   static async start(server: ServerName, options: object = {}): Promise<ServerProcess> {
-    const file = fileOf(FILES[server])
-    const child = spawn(process.execPath, [file, JSON.stringify(options)], {
+    const [executable, ...rest] = ownCommand(`torture/peers/${FILES[server]}`)
+    const child = spawn(executable, [...rest, JSON.stringify(options)], {
       cwd: testsFolder,
       env: environmentOf(CONTAINER_MB),
       stdio: ['pipe', 'pipe', 'inherit']
