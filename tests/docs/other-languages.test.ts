@@ -59,7 +59,7 @@ describe('the server of docs/other-languages.md', () => {
     assert.equal(answers.join('\n'), prints.trim())
   })
 
-  const python = program('py')
+  const python = program('py', 'import json')
   if (!isMissing('the client in Python', pythonMissing()))
     it('answers the client in Python', async () => {
       const file = join(folder, 'client.py')

@@ -33,12 +33,21 @@ export async function shopProto(): Promise<Proto> {
   }
 }
 
-/** Makes the service. @param left is called when a caller has left a stream. @param transport none: only doors have it */
+/**
+ * Makes the service.
+ * @param left is called when a caller has left a stream, or does not wait any more
+ * @param transport none: only doors have it
+ */
 export function newShop(left: () => void = () => {}, transport?: Transport) {
   return microservice({ name: 'shop', ...(transport && { transport }), logger: { error() {}, warn() {} } })
     .message('shop.v1.Orders/GetOrder', async ({ data, signal }: Message<{ id: string }>) => {
       if (data.id === '0') throw new RpcError({ code: 'NOT_FOUND', message: 'There is no order 0' })
-      if (data.id === 'never') await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      if (data.id === 'gone')
+        throw new RpcError({ code: 'OUT_OF_STOCK', message: 'No tea is left: ü', details: { left: [0] } })
+      if (data.id === 'never') {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        left()
+      }
       return { id: data.id, price: 4 }
     })
     .message('shop.v1.Orders/WatchOrders', async function* ({ data, signal }: Message<{ id: string }>) {
