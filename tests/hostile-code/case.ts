@@ -10,10 +10,7 @@ import type { Recipe } from './recipes.ts'
 /** The transports whose sockets are the runtime's: TCP in one of its protocols, gRPC. */
 export const ON_SOCKETS = ['RSocket', "Nest's wire", 'gRPC'] as const
 /** The transport of the calls: one on sockets, or an engine by its title. */
-export const TRANSPORT_NAMES: readonly TransportName[] = [
-  ...ON_SOCKETS,
-  ...ENGINES.map(({ title }) => title)
-]
+export const TRANSPORT_NAMES: readonly TransportName[] = [...ON_SOCKETS, ...ENGINES.map(({ title }) => title)]
 export type TransportName = (typeof ON_SOCKETS)[number] | (string & {})
 
 /** The clients and the service that a case uses. */

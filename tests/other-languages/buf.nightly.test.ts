@@ -49,7 +49,11 @@ if (!isMissing('buf curl', missing))
     before(
       async () => {
         const proto = await shopProto()
-        app = await listen(newApp().use(newShop(() => void left++)).use(connectRpc({ proto })))
+        app = await listen(
+          newApp()
+            .use(newShop(() => void left++))
+            .use(connectRpc({ proto }))
+        )
         const transport = grpc({ proto, host: '127.0.0.1', port: 0, reflection: true })
         service = newShop(() => void left++, transport)
         await service.listen()
@@ -89,7 +93,10 @@ if (!isMissing('buf curl', missing))
         const printed = async (...of: Parameters<typeof call>) => {
           const { stdout, stderr } = await call(...of)
           assert.equal(stderr, '')
-          return stdout.trim().split('\n').map((line) => JSON.parse(line))
+          return stdout
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line))
         }
 
         it('gets an answer', async () => {
@@ -98,7 +105,10 @@ if (!isMissing('buf curl', missing))
 
         it('gets a stream', async () => {
           const prices = await printed('WatchOrders', '{"id":"7"}')
-          assert.deepEqual(prices.map(({ price }) => price), [1, 2, 3])
+          assert.deepEqual(
+            prices.map(({ price }) => price),
+            [1, 2, 3]
+          )
         })
 
         it('sends a stream', async () => {
@@ -113,10 +123,10 @@ if (!isMissing('buf curl', missing))
           assert.equal(gone.code, 8 * 2)
           const { message, details } = JSON.parse(gone.stderr)
           assert.equal(message, 'No tea is left: ü')
-          assert.deepEqual(details.map(({ type }: { type: string }) => type), [
-            'google.rpc.ErrorInfo',
-            'google.protobuf.Value'
-          ])
+          assert.deepEqual(
+            details.map(({ type }: { type: string }) => type),
+            ['google.rpc.ErrorInfo', 'google.protobuf.Value']
+          )
         })
 
         it('ends at its deadline, and the handler knows', async () => {

@@ -48,13 +48,24 @@ if (!isMissing('the client of Connect in Python', works ? undefined : 'Python wi
     before(
       async () => {
         const proto = await shopProto()
-        app = await listen(newApp().use(newShop(() => void left++)).use(connectRpc({ proto })))
+        app = await listen(
+          newApp()
+            .use(newShop(() => void left++))
+            .use(connectRpc({ proto }))
+        )
         const transport = grpc({ proto, host: '127.0.0.1', port: 0 })
         service = newShop(() => void left++, transport)
         await service.listen()
         address = `http://127.0.0.1:${transport.address!.port}`
         await run('python3', ['-m', 'venv', folder])
-        await run(interpreter, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PACKAGES])
+        await run(interpreter, [
+          '-m',
+          'pip',
+          'install',
+          '--quiet',
+          '--disable-pip-version-check',
+          ...PACKAGES
+        ])
         writeFileSync(join(folder, 'shop.proto'), codeIn('proto'))
         const env = { ...process.env, PATH: `${join(folder, 'bin')}:${process.env['PATH']}` }
         await run(interpreter, ['-m', 'grpc_tools.protoc', ...GENERATE, 'shop.proto'], { cwd: folder, env })

@@ -5,8 +5,10 @@ import {
   connect as connectNode,
   createServer as createHttp2Server,
   type Http2Server,
+  type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
   sensitiveHeaders
 } from 'node:http2'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
@@ -101,12 +103,15 @@ export class NodeReaders {
       session.on('error', () => {})
     })
     server.on('sessionError', () => {})
-    server.on('stream', (stream, fields, _flags, rawFields) => {
-      stream.on('error', () => {})
-      const secrets = (fields[sensitiveHeaders as unknown as string] ?? []) as readonly string[]
-      this.#seen.set(stream.session as ServerHttp2Session, { fields: rawFields, secrets })
-      stream.respond({ ':status': 204 }, { endStream: true })
-    })
+    server.on(
+      'stream',
+      (stream: ServerHttp2Stream, fields: IncomingHttpHeaders, _flags: number, rawFields: string[]) => {
+        stream.on('error', () => {})
+        const secrets = (fields[sensitiveHeaders as unknown as string] ?? []) as readonly string[]
+        this.#seen.set(stream.session as ServerHttp2Session, { fields: rawFields, secrets })
+        stream.respond({ ':status': 204 }, { endStream: true })
+      }
+    )
   }
 
   static async listen(): Promise<NodeReaders> {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type OutgoingHttpHeaders, sensitiveHeaders } from 'node:http2'
 import { after, before, describe, it } from 'node:test'
-import { runs } from '@elysia-microservices/test-support'
+import { isOnPush, runs } from '@elysia-microservices/test-support'
 import { ByteWriter } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { REQUEST } from '../../testing/frames.ts'
@@ -16,7 +16,11 @@ import { HpackDecoder } from './decoder.ts'
 import { HpackEncoder, writeNumber } from './encoder.ts'
 import { FieldList } from './field.ts'
 
+/** Bun's `node:http2` does not tell which fields are secret. */
+const isBun = process.versions.bun !== undefined
 const NO_LIMIT = 2 ** 30
+/** Each needs a connection. */
+const TRIES = runs(isOnPush ? 50 : 500)
 const LARGEST_TABLE = 4_096
 const LARGEST_VALUE = 17_000
 
@@ -54,10 +58,10 @@ const someFields = fc
   .array(fc.tuple(someName, someValue), { maxLength: 12 })
   .map((all) => fitting(all, ([, value]) => value.length))
 const stepsOf = <One>(fields: fc.Arbitrary<One>, sizes: readonly number[]) =>
-  fc.array(
-    fc.oneof({ weight: 5, arbitrary: fields }, { weight: 1, arbitrary: fc.constantFrom(...sizes) }),
-    { minLength: 1, maxLength: 12 }
-  )
+  fc.array(fc.oneof({ weight: 5, arbitrary: fields }, { weight: 1, arbitrary: fc.constantFrom(...sizes) }), {
+    minLength: 1,
+    maxLength: 12
+  })
 
 function decoded(decoder: HpackDecoder, block: Uint8Array): string[] {
   const list = new FieldList(NO_LIMIT, NO_LIMIT)
@@ -88,14 +92,16 @@ describe('a block that our encoder writes', () => {
             encoder.encode(out, fields)
             const read = await node.read(Uint8Array.from(out.written))
             assert.deepEqual(read.fields, fields)
-            const secrets = step.some(([name]) => name === 'authorization') ? ['authorization'] : []
-            assert.deepEqual([...new Set(read.secrets)], secrets)
+            // Without a value it is a field of the static table.
+            const isSecret = step.some(([name, value]) => name === 'authorization' && value !== '')
+            const secrets = isSecret ? ['authorization'] : []
+            if (!isBun) assert.deepEqual([...new Set(read.secrets)], secrets)
           }
         } finally {
           node.close()
         }
       }),
-      { numRuns: runs(100) }
+      { numRuns: TRIES }
     )
   })
 })
@@ -154,7 +160,7 @@ describe('a block that node:http2 writes', () => {
           node.close()
         }
       }),
-      { numRuns: runs(100) }
+      { numRuns: TRIES }
     )
   })
 })
@@ -245,7 +251,7 @@ describe('a block of anybody', () => {
           node.close()
         }
       }),
-      { numRuns: runs(300) }
+      { numRuns: TRIES }
     )
   })
 })
