@@ -90,13 +90,11 @@ if (!isMissing('buf curl', missing))
           const url = name.startsWith('gRPC,') ? address : app.url
           return ask(...words, ...more, '-d', data, `${url}/shop.v1.Orders/${method}`)
         }
+        /** The values of a call, which are printed over several lines each. */
         const printed = async (...of: Parameters<typeof call>) => {
           const { stdout, stderr } = await call(...of)
           assert.equal(stderr, '')
-          return stdout
-            .trim()
-            .split('\n')
-            .map((line) => JSON.parse(line))
+          return stdout.split(/\n(?={)/).map((one) => JSON.parse(one))
         }
 
         it('gets an answer', async () => {

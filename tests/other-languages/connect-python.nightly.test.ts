@@ -1,7 +1,7 @@
 /** The client of Connect for Python, with code that its own generator makes of the page's `.proto`: over each protocol. */
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -24,7 +24,7 @@ const PACKAGES = [
   `grpcio-tools==${GRPC_TOOLS}`,
   'googleapis-common-protos'
 ]
-const GENERATE = ['-I.', '--python_out=.', '--connectrpc_out=.', '--connectrpc_opt=protobuf=google']
+const GENERATE = ['-I.', '--python_out=gen', '--connectrpc_out=gen', '--connectrpc_opt=protobuf=google']
 
 /** The client of the page, and what it prints. */
 function pageProgram(): { readonly code: string; readonly prints: string } {
@@ -67,6 +67,7 @@ if (!isMissing('the client of Connect in Python', works ? undefined : 'Python wi
           ...PACKAGES
         ])
         writeFileSync(join(folder, 'shop.proto'), codeIn('proto'))
+        mkdirSync(join(folder, 'gen'))
         const env = { ...process.env, PATH: `${join(folder, 'bin')}:${process.env['PATH']}` }
         await run(interpreter, ['-m', 'grpc_tools.protoc', ...GENERATE, 'shop.proto'], { cwd: folder, env })
       },
@@ -104,7 +105,7 @@ if (!isMissing('the client of Connect in Python', works ? undefined : 'Python wi
           prices: [1, 2, 3],
           endless: 1_000,
           added: 2,
-          error: { code: 'not_found', message: 'There is no order 0', reason: 'NOT_FOUND', details: null },
+          error: { code: 'not_found', message: 'There is no order 0', reason: null, details: null },
           detailed: {
             code: 'unknown',
             message: 'No tea is left: ü',

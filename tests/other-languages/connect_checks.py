@@ -10,12 +10,12 @@ import sys
 from connectrpc.compat import google_protobuf_binary_codec, google_protobuf_json_codec
 from connectrpc.errors import ConnectError
 from connectrpc.protocol import ProtocolType
+from gen.shop_connect import OrdersClient
+from gen.shop_pb2 import GetOrderRequest, Order
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.struct_pb2 import Value
 from google.rpc.error_details_pb2 import ErrorInfo
 from pyqwest import Client, HTTPTransport, HTTPVersion
-from shop_connect import OrdersClient
-from shop_pb2 import GetOrderRequest, Order
 
 ADDRESS, PROTOCOL, FORMAT = sys.argv[1:]
 
