@@ -99,7 +99,8 @@ export class ServerProcess {
     if (ending === undefined) return undefined
     if (ending.exitCode === null && ending.signalCode === null) {
       const exited = once(ending, 'exit')
-      ending.kill(signal)
+      // On Deno, a process that is ended by `ending.kill` has always ended by that signal, whatever it did.
+      process.kill(ending.pid as number, signal)
       await exited
     }
     return { code: ending.exitCode, signal: ending.signalCode }

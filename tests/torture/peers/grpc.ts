@@ -19,13 +19,16 @@ import { RawPeer } from './raw-peer.ts'
 import { HonestClient } from './tally.ts'
 
 const MB = 1024 * 1024
-/** Milliseconds of the limits that end those who only wait. */
+/**
+ * Milliseconds of the limits that end those who only wait. Honest clients are in the process that attacks, so that on a busy
+ * machine they stand still for seconds, too.
+ */
 const LIMITS = {
   receiveBuffer: MB,
   sendBuffer: 4 * MB,
   incompleteMessage: 600,
   handshake: 600,
-  idle: 800,
+  idle: 5_000,
   silence: 1_500
 }
 /** Milliseconds within which every stranger must be gone. */

@@ -107,6 +107,10 @@ const service = microservice({ transport, logger })
 await service.listen()
 process.stdin.resume().once('end', () => process.exit(1))
 process.once('SIGTERM', () => {
-  void service.stop().then(() => process.stdin.destroy())
+  void service.stop().then(() => {
+    // On Deno, standard input keeps a process running even if it is destroyed, so that leaks are noticed elsewhere only.
+    if ('Deno' in globalThis) process.exit()
+    else process.stdin.destroy()
+  })
 })
 console.log(JSON.stringify(service.address))
