@@ -51,6 +51,12 @@ describe('failures of handlers', () => {
       ],
       [new ErrorAnswer('text'), { status: 2, message: 'text' }],
       [new ErrorAnswer({}), { status: 2, message: 'Unknown Error' }],
+      [new ErrorAnswer(new Error('secret')), { status: 2, message: 'Internal server error' }],
+      [
+        new ErrorAnswer(Object.assign(new Error('too many'), { error: { code: 8 } })),
+        { status: 2, message: 'too many' }
+      ],
+      [new ErrorAnswer(Object.assign(new Error('no'), { code: 5 })), { status: 5, message: 'no' }],
       [rpc({ code: 5, message: 'no', details: 'more' }), { status: 5, message: 'more' }],
       [rpc({ code: 5, details: { a: 1 } }), undefined],
       [rpc('text'), undefined],
