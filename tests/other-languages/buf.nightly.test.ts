@@ -27,7 +27,7 @@ async function built(): Promise<string> {
   return program
 }
 
-/** What the program has printed; `code` is 8 times the code of a failed call. */
+/** The output of the program; `code` is 8 times the code of a failed call. */
 interface Ended {
   readonly code: number
   readonly stdout: string

@@ -40,7 +40,7 @@ class RawEnd {
     this.socket.write(Buffer.concat(frames))
   }
 
-  /** The next frame that is wanted; those before it are dropped. `undefined`: the connection has ended. */
+  /** The next frame that is wanted; previous frames are dropped. `undefined`: the connection has ended. */
   async take(isWanted: (frame: Frame) => boolean): Promise<Frame | undefined> {
     while (true) {
       for (let one = this.#frames.shift(); one !== undefined; one = this.#frames.shift())

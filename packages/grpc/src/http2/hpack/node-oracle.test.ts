@@ -46,7 +46,7 @@ const someValue = fc.oneof(
 /** Most bytes of a block: nghttp2 takes 65,536. */
 const LARGEST_BLOCK = 50_000
 
-/** Those of a list that fit into a block. */
+/** The fields of a list that fit into a block. */
 function fitting<One>(all: readonly One[], sizeOf: (one: One) => number): One[] {
   let left = LARGEST_BLOCK
   return all.filter((one) => {
