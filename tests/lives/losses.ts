@@ -16,10 +16,11 @@ export function isCalm({ config, steps }: Plan): boolean {
   const least = 2_000 + (ENGINES.has(carrier) ? 50 * delay : 0)
   const calls = steps.reduce((sum, step) => sum + (step.do === 'request' ? step.times : 1), 0)
   const isUnlimited = inFlight + inFlightPerConnection === 0 && (carrier !== 'websocket' || calls <= DOOR)
-  const stalls = steps.flatMap((step) => (step.do === 'stall' ? step.for : []))
-  const isPatient = stalls.length === 0 || (stalls.length === 1 && (stalls[0] as number) <= PATIENCE)
+  const stalls = steps.flatMap((step) => (step.do === 'stall' ? step : []))
+  // A client that has not connected yet gives up sooner.
+  const isPatient = stalls.every((step) => step.end === 'service' && step.for <= PATIENCE)
   const isAlone = steps.every((step) => isCall(step) || step.do === 'stall')
-  return isUnlimited && (timeout === 0 || timeout >= least) && isPatient && isAlone
+  return isUnlimited && (timeout === 0 || timeout >= least) && stalls.length <= 1 && isPatient && isAlone
 }
 
 /** Steps by which a store, or its process, is lost. */

@@ -247,7 +247,7 @@ export function planOf(seed: number, wishes: Wishes = {}): Plan {
     lease: isRSocket && random.chance(0.5),
     inFlight: isLimited && carrier !== 'websocket' && random.chance(0.5) ? random.between(2, 12) : 0,
     inFlightPerConnection: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
-    timeout: random.of(isFull ? [500, 2_000] : [0, 500, 2_000, 30_000]),
+    timeout: random.of(isFull ? [500] : [0, 500, 2_000, 30_000]),
     ordered: random.chance(0.5),
     every: hasFuture && !isFull && random.chance(0.3),
     begins: random.of([undefined, undefined, ...CHANGES]),

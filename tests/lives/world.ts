@@ -119,6 +119,8 @@ export class World {
             idle = 0
             if (settle === undefined) break
             settle()
+            // A module that is being loaded needs passes, and no time may be left out meanwhile.
+            if (!this.#isDue) break
           }
         } catch (error) {
           return reject(error)
@@ -163,6 +165,13 @@ export class World {
   numberOf(timer: Timer): number {
     this.#numbers.set(++this.#numbered, timer)
     return this.#numbered
+  }
+
+  /** Whether a task is due now. */
+  get #isDue(): boolean {
+    if (this.timers.due <= this.now) return true
+    for (const lane of this.lanes) if (lane.due <= this.now) return true
+    return false
   }
 
   /** Does a task that is due, or lets time pass until one is. @returns whether there was one before the end */
