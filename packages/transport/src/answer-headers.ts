@@ -85,9 +85,10 @@ function settable(place: Place): SettableHeaders {
     set(values, name, value: unknown) {
       const path = `${place.path}[${JSON.stringify(String(name))}]`
       if (place.isSent) throw new OptionError(path, `${path} cannot be set any more: ${place.advice}`)
-      refuseReserved(String(name), path)
-      const isBinary = String(name).endsWith(ENDS_BINARY)
-      if (typeof value === 'string' ? isBinary : headerText(String(name), value) === undefined)
+      const text = String(name)
+      refuseReserved(text, path)
+      const isBinary = text.endsWith(ENDS_BINARY)
+      if (typeof value === 'string' ? isBinary : headerText(text, value) === undefined)
         throw OptionError.expected(
           path,
           isBinary
@@ -120,15 +121,14 @@ export function readAnswerHeaders(json: string): ReceivedHeaders {
     const read: unknown = JSON.parse(json, (name, value: unknown) => {
       // Values that are no texts are left out.
       if (typeof value !== 'string') return typeof value === 'object' ? value : undefined
-      if (!name.endsWith(ENDS_BINARY)) return value
-      const all = value
-        .split(',')
-        .map((one) => Uint8Array.from(atob(one), (character) => character.charCodeAt(0)))
-      return all.length > 1 ? all : all[0]
+      const all = name.endsWith(ENDS_BINARY)
+        ? value.split(',').map((one) => Uint8Array.from(atob(one), (character) => character.charCodeAt(0)))
+        : [value]
+      return all[1] ? all : all[0]
     })
     return Object(read) as object
   } catch (cause) {
-    throw new ProtocolError('The headers of an answer are malformed', cause)
+    throw new ProtocolError('Malformed headers of an answer', cause)
   }
 }
 

@@ -119,7 +119,7 @@ function whenAnswered(answer: unknown, ended: () => void): unknown {
 }
 
 /**
- * Passes the error of a filter's Observable to the caller unchanged, as Nest does. Nest takes a promise of nothing for
+ * Passes the error of a filter's Observable to the caller as Nest does. Nest takes a promise of nothing for
  * an answer; here it has not handled the error, so that a filter that only writes to a log makes no failure a success.
  */
 function asAnswer(answer: unknown, unhandled: () => unknown): unknown {
@@ -129,5 +129,10 @@ function asAnswer(answer: unknown, unhandled: () => unknown): unknown {
       return asAnswer(given, unhandled)
     })
   if (!isObservable(answer)) return answer
-  return from(answer).pipe(catchError((value) => throwError(() => new ErrorAnswer(value))))
+  return from(answer).pipe(catchError((value) => throwError(() => new ErrorAnswer(forCallers(value)))))
+}
+
+/** JSON has the own fields of an `Error`. gRPC would also send the words, which nobody has made for callers. */
+function forCallers(value: unknown): unknown {
+  return value instanceof Error && !('code' in value) ? { ...value } : value
 }

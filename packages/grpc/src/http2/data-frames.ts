@@ -45,8 +45,7 @@ export class DataFrames {
       this.#start = out.length
       writeFrameHeader(out, size, FrameType.DATA, isLast ? Flag.END_STREAM : 0, streamId)
     }
-    if (start === 0 && end === bytes.length) out.bytes(bytes)
-    else out.part(bytes, start, end)
+    out.bytes(bytes, start, end)
     this.#end = out.length
     this.#resets = out.resets
   }

@@ -40,18 +40,11 @@ function read(answer: object, isNest: boolean): GrpcFailure | undefined {
   // A code in words is one of this library, and details that are no text travel as such.
   if (isNest ? !isNumbered && typeof code === 'string' : !isNumbered || typeof details !== 'string')
     return undefined
-  // The words of an error that nobody has made for callers stay here, as on every other transport.
-  if (!isNumbered && isUnexpected(answer)) return { status: UNKNOWN, message: 'Internal server error' }
   const said = isNumbered && typeof details === 'string' ? details : message
   return {
     status: isNumbered ? code : UNKNOWN,
     message: typeof said === 'string' ? said : 'Unknown Error'
   }
-}
-
-/** Whether an answer is an error, and no `RpcException`, whose content is its `error`. */
-function isUnexpected(answer: object): boolean {
-  return answer instanceof Error && !('error' in answer)
 }
 
 /** The metadata of a failure, which is sent with the end of its answer; `undefined`: it has none. */

@@ -51,7 +51,7 @@ describe('failures of handlers', () => {
       ],
       [new ErrorAnswer('text'), { status: 2, message: 'text' }],
       [new ErrorAnswer({}), { status: 2, message: 'Unknown Error' }],
-      [new ErrorAnswer(new Error('secret')), { status: 2, message: 'Internal server error' }],
+      [new ErrorAnswer(new Error('inner')), { status: 2, message: 'inner' }],
       [
         new ErrorAnswer(Object.assign(new Error('too many'), { error: { code: 8 } })),
         { status: 2, message: 'too many' }
