@@ -472,6 +472,19 @@ describe('what is too old', () => {
     )
   })
 
+  it('is missed by nobody if all groups have had it', async () => {
+    const { tables } = database
+    const group = await new EmbeddedGroup(database).join()
+    await group.publish(['a'])
+    await group.turn()
+    await database.query("update elysia_microservices.event set published = now() - interval '2 hours'")
+    // Groups of other tests may have missed theirs.
+    await database.query('delete from elysia_microservices.grp where id <> $1', String(group.id))
+    const pruned = await tables.prune(3_600_000, 1_000)
+    const left = await database.query('select from elysia_microservices.event')
+    assert.deepEqual([left.length, pruned.missed], [0, []])
+  })
+
   it('waits for no group any more: each is told what it has missed, and its lag is right', async () => {
     const { tables } = database
     const quick = await new EmbeddedGroup(database).join()

@@ -81,7 +81,8 @@ begin
         order by version desc limit 1)
   )
   select json_build_object('count', (select count(*) from gone), 'size', (select sum(size) from known),
-    'missed', (select json_agg(json_build_object('group', name, 'pattern', pattern, 'count', count)) from missed))
+    'missed', (select coalesce(json_agg(json_build_object('group', name, 'pattern', pattern, 'count', count)), '[]')
+      from missed))
     into pruned;
   perform "elysia_microservices".count_deleted(coalesce((pruned ->> 'size')::bigint, 0));
   return pruned;
