@@ -217,8 +217,13 @@ for (const transport of TRANSPORTS) {
             await until('the answer', () => call.ends.length > 0)
             assert.deepEqual([call.ends, call.values.at(-1)], [['complete'], 2])
           } else {
-            // Over an engine, the end of the input and the cancellation are two messages.
-            await until('the signal aborts', () => setting.message?.signal.aborted === true)
+            // Over an engine, the end of the input and the cancellation are two messages: with the first one the handler may
+            // have failed, and its call is over.
+            await until(
+              'the signal aborts, or the call is over',
+              () =>
+                setting.message?.signal.aborted === true || setting.service.stats()[0]?.inFlight.current === 0
+            )
             // The failure of the handler is nobody's answer, and no fault of the handler.
             assert.equal(
               call.ends.filter((error) => (error as MicroserviceError).code === 'INTERNAL').length,
