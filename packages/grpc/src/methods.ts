@@ -1,11 +1,5 @@
 /** The methods that calls name, and the codecs of their messages. Descriptors of `.proto` files have this shape. */
-
-/** The bytes of a message in memory that the next message uses again. */
-export interface SharedBytes {
-  readonly buffer: Uint8Array
-  /** The position behind the message. */
-  readonly length: number
-}
+import type { SharedBytes } from '@elysia-microservices/protobuf'
 
 /** Turns the values of one message type into bytes, and back. */
 export interface MessageCodec {

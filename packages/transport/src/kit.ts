@@ -77,7 +77,7 @@ export {
   tracedSent
 } from './development-trace.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
-export { ageOf, LOOK_AT_CLOCK, monotonicClock, passedBy } from './durable/clock.ts'
+export { ageOf, idleTimers, LOOK_AT_CLOCK, monotonicClock, passedBy } from './durable/clock.ts'
 export {
   type ChangedDeadLetter,
   changeDeadLetters,

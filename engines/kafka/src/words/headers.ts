@@ -49,7 +49,7 @@ const RESERVED = /^(kafka_|elysia-|ce_)/
 
 const RESERVED_BYTES = ['kafka_', 'elysia-', 'ce_'].map((start) => Buffer.from(start))
 
-/** The header of a caller who asks for those of the answer: it travels with the caller's own. */
+/** By this header a caller asks for the headers of the answer. It is sent like the caller's own, although its name is reserved. */
 const ASKS = Buffer.from(ASKS_FOR_HEADERS)
 
 /** Whether a header is not one of the caller's: it has one of the prefixes of this library or of NestJS. */

@@ -1,18 +1,9 @@
 /** Whether the server answers: it is lost with a failed statement, and back when one succeeds. */
-import { backoffDelay, type Clock } from '@elysia-microservices/transport/kit'
+import { backoffDelay, type Clock, idleTimers } from '@elysia-microservices/transport/kit'
 
 /** Milliseconds between two signs of life of a server to which nothing else is said. */
 const SIGNS_EVERY = 2_000
 const PAUSES = { minDelay: 100, maxDelay: 5_000 }
-
-/** No program lives for its looks at a server. */
-const idleTimers: Pick<Clock, 'after'> = {
-  after(milliseconds, wake) {
-    const timer = setTimeout(wake, milliseconds)
-    ;(timer as { unref?(): void }).unref?.()
-    return () => clearTimeout(timer)
-  }
-}
 
 /** Gets the changes. */
 export interface ReachListener {

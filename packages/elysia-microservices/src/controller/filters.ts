@@ -119,8 +119,8 @@ function whenAnswered(answer: unknown, ended: () => void): unknown {
 }
 
 /**
- * Passes the error of a filter's Observable to the caller as Nest does. Nest takes a promise of nothing for
- * an answer; here it has not handled the error, so that a filter that only writes to a log makes no failure a success.
+ * Passes the error of a filter's Observable to the caller, as Nest does. Nest also takes a promise of nothing for an
+ * answer; here it has not handled the error, so that a filter that only writes to a log makes no failure a success.
  */
 function asAnswer(answer: unknown, unhandled: () => unknown): unknown {
   if (isPromise(answer))

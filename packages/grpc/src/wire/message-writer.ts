@@ -1,6 +1,7 @@
 /** Messages as they are sent: behind five bytes, and packed if that makes them shorter. */
+import type { SharedBytes } from '@elysia-microservices/protobuf'
 import { MessageFlag, PREFIX, pack, prefixed, writePrefix } from '@elysia-microservices/protobuf/rpc'
-import type { MessageCodec, SharedBytes } from '../methods.ts'
+import type { MessageCodec } from '../methods.ts'
 
 /** A message with its prefix, packed if it is long. @param packsFrom bytes from which on it is packed; `Infinity`: never */
 export function framed(message: Uint8Array, packsFrom: number): Uint8Array {

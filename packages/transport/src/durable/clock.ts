@@ -26,6 +26,15 @@ export const monotonicClock: Clock = {
   after: (milliseconds, wake) => systemClock.after(milliseconds, wake)
 }
 
+/** The system's timers for work that no program goes on for, such as looks at a store. */
+export const idleTimers: Pick<Clock, 'after'> = {
+  after(milliseconds, wake) {
+    const timer = setTimeout(wake, milliseconds)
+    ;(timer as { unref?(): void }).unref?.()
+    return () => clearTimeout(timer)
+  }
+}
+
 /** The time by which it is measured how long something takes: the clock may be set meanwhile. */
 export function passedBy(clock: Clock): number {
   return clock.passed?.() ?? clock.now()

@@ -4,7 +4,7 @@ import { OptionError } from '../errors/index.ts'
 import type { IncomingMessage } from '../message.ts'
 import type { EventStore, StoreClient, StoringTransport, Transport } from '../transport.ts'
 import { hasWildcards } from '../wildcards.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, idleTimers } from './clock.ts'
 import { noFuture } from './future.ts'
 import { contextOf, type StoringService } from './kept.ts'
 import { groupOf } from './options.ts'
@@ -16,15 +16,6 @@ import { dropPlanned, ownerOf, planNext, prefixOf, readPlanned, type Schedule } 
  * gone: the store came back empty, or refused it until the last attempt; or the clock was set back, and it is far away.
  */
 const LOOK_EVERY = 600_000
-
-/** No program lives for its looks at a store. */
-const idleTimers: Pick<Clock, 'after'> = {
-  after(milliseconds, wake) {
-    const timer = setTimeout(wake, milliseconds)
-    ;(timer as { unref?(): void }).unref?.()
-    return () => clearTimeout(timer)
-  }
-}
 
 /** The rule of a handler, for its group. */
 interface Rule extends Schedule {
