@@ -9,12 +9,12 @@ import { backoffDelay } from '@elysia-microservices/transport/kit'
  * at most 30 s.
  */
 const BACKOFF = { minDelay: 100, maxDelay: 30_000 }
-/** Milliseconds that a worker must live for its start to count as successful. */
+/** Milliseconds that a worker must live after it was ready for its start to count as successful. */
 const STABLE_AFTER = 10_000
 /** The number of quick ends in a row after which the service is given up, if no other worker is left. */
 const MAX_QUICK_ENDS = 5
 
-/** Counts how often the processes of one worker number have ended soon after their start. */
+/** Counts how often the processes of one worker number have ended before they were ready, or soon after. */
 export class Restarts {
   #quickEnds = 0
   readonly #random: () => number
@@ -24,7 +24,7 @@ export class Restarts {
   }
 
   /**
-   * True if so many processes in a row have ended soon after their start that starting another process is
+   * True if so many processes in a row have ended before they were ready, or soon after, that starting another is
    * pointless.
    */
   get isHopeless(): boolean {
@@ -33,7 +33,7 @@ export class Restarts {
 
   /**
    * Counts the end of a process.
-   * @param lifetime milliseconds since the process was started
+   * @param lifetime milliseconds since the process was ready; 0 if it never was
    * @returns milliseconds until the next process is to be started
    */
   delayAfter(lifetime: number): number {

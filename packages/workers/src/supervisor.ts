@@ -25,6 +25,8 @@ export interface SupervisorOptions {
   gaveUp(): void
   /** Aborted when the service stops; matters only while the first workers start. */
   readonly leaving: AbortSignal
+  /** Starts a process. Default: another one of this program. */
+  readonly launch?: Launch | undefined
 }
 
 /** The figures of a worker. */
@@ -73,7 +75,7 @@ export class Supervisor {
    * left
    */
   static async start(options: SupervisorOptions): Promise<Supervisor> {
-    const supervisor = new Supervisor(options, await launcher())
+    const supervisor = new Supervisor(options, options.launch ?? (await launcher()))
     const { leaving } = options
     let left: Promise<void> | undefined
     const leave = () => {
@@ -182,6 +184,7 @@ export class Supervisor {
   async #prepared(process: WorkerProcess): Promise<void> {
     await process.ready
     await this.#options.prepare(process)
+    process.serves()
   }
 
   /** Starts another process when the process of a worker ends. */
@@ -189,23 +192,23 @@ export class Supervisor {
     void process.ended.then((end) => {
       if (place.current !== process) return
       place.current = undefined
-      const lifetime = performance.now() - process.startedAt
+      // Counted from when it was ready: one that loads for long and then fails at once has not lived.
       this.#startAnother(
         place,
         `Worker ${place.worker} (process ${process.pid}) has ended (${end})`,
-        lifetime
+        process.lifetime
       )
     })
   }
 
-  /** @param lifetime milliseconds that the previous process has lived */
+  /** @param lifetime milliseconds since the previous process was ready; 0 if it never was */
   #startAnother(place: Place, why: string, lifetime: number): void {
     if (this.#isStopping) return
     const { logger, gaveUp } = this.#options
     const delay = place.restarts.delayAfter(lifetime)
     if (place.restarts.isHopeless && this.#ready.length === 0) {
       logger.error(
-        `${why} soon after its start, as the previous processes did, and no other worker is left: giving up`
+        `${why} before or soon after it was ready, as the previous processes did, and no other worker is left: giving up`
       )
       return gaveUp()
     }

@@ -14,7 +14,6 @@ interface Asker {
 /** One worker process. */
 export class WorkerProcess {
   readonly worker: number
-  readonly startedAt = performance.now()
   /** Resolves when the worker listens; rejects if it cannot listen. */
   readonly ready: Promise<void>
   /** Resolves when the process has ended, with its exit code or signal in words. */
@@ -23,6 +22,8 @@ export class WorkerProcess {
   isReady = false
   /** Whether the worker has ever listened, so that it may have work in flight. */
   hasListened = false
+  /** When the worker was ready for calls, in milliseconds of `performance.now()`; `undefined`: it never was. */
+  #servesSince: number | undefined
   readonly #process: ChildProcess
   readonly #askers = new Map<number, Asker>()
   #lastId = 0
@@ -66,6 +67,16 @@ export class WorkerProcess {
 
   get pid(): number | undefined {
     return this.#process.pid
+  }
+
+  /** Milliseconds since the worker was ready for calls; 0 if it never was. */
+  get lifetime(): number {
+    return this.#servesSince === undefined ? 0 : performance.now() - this.#servesSince
+  }
+
+  /** The worker listens, and has all that the other workers know: its life begins. */
+  serves(): void {
+    this.#servesSince = performance.now()
   }
 
   /**
