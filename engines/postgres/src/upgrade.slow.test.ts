@@ -12,7 +12,7 @@ import { databases } from './testing/database.ts'
 const { database, emptyDatabase, cleanUp } = databases()
 const RELEASED = readFileSync(new URL('../src/testing/events_0001.sql', import.meta.url), 'utf8')
 
-/** A database as 0.1.0 has made it. */
+/** A database with the first version of the tables. */
 async function old() {
   const url = await emptyDatabase()
   const client = new pg.Client(url)
@@ -27,7 +27,7 @@ async function old() {
   return { url, client, sql: driven.sql, tables: new Tables(databaseOf(driven.sql), 'elysia_microservices') }
 }
 
-/** Two groups of 0.1.0, to which events have come back; one of them is ordered. */
+/** Two groups of the first version, to which events have come back; one of them is ordered. */
 async function filled({ client, tables }: Awaited<ReturnType<typeof old>>) {
   const ids: number[] = []
   for (const isOrdered of [true, false]) {
@@ -44,7 +44,7 @@ async function filled({ client, tables }: Awaited<ReturnType<typeof old>>) {
   return { ids, wanted }
 }
 
-describe('tables of 0.1.0', () => {
+describe('tables of the first version', () => {
   it('become those of this version while a reader holds a transaction open, and nothing is lost or counted wrongly', async () => {
     const before = await old()
     const { client, tables, sql, url } = before

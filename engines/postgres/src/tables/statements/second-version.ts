@@ -1,4 +1,4 @@
-/** Changes of the tables after 0.1.0. They lock no table that readers have: a reader may hold its transaction for long. */
+/** Changes of the tables since their first version. They lock no table that readers have: a reader may hold its transaction for long. */
 export const SECOND_VERSION = `
 -- Events that come back to a group: their number, as each process counts them. The version grows with each change.
 create table "elysia_microservices".tally (
