@@ -45,9 +45,11 @@ export function consumerCases(title: string, open: () => Promise<ServerForCases>
       assert.deepEqual(await pull.count(2), ['1 1', '2 1'])
       const place = readPlace(pull.got[1]?.reply ?? '')
       assert.deepEqual(
-        { ...place, storedAt: 0 },
-        { stream: stream.name, deliveries: 1, sequence: 2, delivery: 2, storedAt: 0, pending: 1 }
+        { ...place, storedAt: 0, pending: 0 },
+        { stream: stream.name, deliveries: 1, sequence: 2, delivery: 2, storedAt: 0, pending: 0 }
       )
+      // The server may deliver before it has told the consumer of the last event.
+      assert.ok((place?.pending ?? 2) <= 1)
       assert.ok(pull.got[0]?.reply.startsWith(`$JS.ACK.${stream.name}.${name}.1.1.1.`))
       await pull.tell('+ACK', 1)
       const state = async () => {

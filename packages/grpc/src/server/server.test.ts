@@ -128,8 +128,8 @@ describe('the health of a service', () => {
     const watches = Array.from({ length: 30 }, () =>
       collected(new StreamValues((receiver) => client.stream(WATCH, '', receiver)))
     )
-    await until('ten watch', () => running.transport.stats().inFlight.current === 10)
     const ended = Promise.allSettled(watches)
+    await until('ten watch', () => running.transport.stats().inFlight.current === 10)
     await running.server.stop({ drain: 1_000 })
     await soon(ended)
     assert.equal(running.transport.stats().inFlight.current, 0)
