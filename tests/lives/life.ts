@@ -107,7 +107,8 @@ export class Life {
     await auditFigures(this.#world, this.#services.all, this.ledger)
     if (this.#store !== undefined && BACKLOGS.has(this.#store))
       await this.#until(this.#operators.auditBacklog(), CLOSING, 'the backlog was not told')
-    if (config.every && this.#isSteady)
+    // A full store has no room for it.
+    if (config.every && this.#isSteady && config.maxBytes === undefined)
       for (const group of this.ledger.groups)
         if (!config.isLate || group === this.ledger.groups[0])
           this.ledger.auditRecurring(group, this.#beganAt, Date.now())

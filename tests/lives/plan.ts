@@ -249,7 +249,7 @@ export function planOf(seed: number, wishes: Wishes = {}): Plan {
     inFlightPerConnection: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
     timeout: random.of(isFull ? [500] : [0, 500, 2_000, 30_000]),
     ordered: random.chance(0.5),
-    every: hasFuture && !isFull && random.chance(0.3),
+    every: hasFuture && random.chance(0.3),
     begins: random.of([undefined, undefined, ...CHANGES]),
     maxBytes,
     transactional: TRANSACTIONAL.has(store as CarrierName) && random.chance(0.5)

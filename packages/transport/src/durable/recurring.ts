@@ -1,6 +1,6 @@
 /** The recurring events of a service: the process that gets an event puts the one behind it into the store. */
 import type { Dispatcher } from '../dispatcher.ts'
-import { OptionError } from '../errors/index.ts'
+import { NotStoredError, OptionError, TimeoutError } from '../errors/index.ts'
 import type { IncomingMessage } from '../message.ts'
 import type { EventStore, StoreClient, StoringTransport, Transport } from '../transport.ts'
 import { hasWildcards } from '../wildcards.ts'
@@ -16,6 +16,10 @@ import { dropPlanned, ownerOf, planNext, prefixOf, readPlanned, type Schedule } 
  * gone: the store came back empty, or refused it until the last attempt; or the clock was set back, and it is far away.
  */
 const LOOK_EVERY = 600_000
+/** Milliseconds until a store that has refused an event, such as a full one, is asked again. */
+const REFUSED_AGAIN = 10_000
+/** Milliseconds within which the store must have an event: neither the start nor a handler waits longer for room in it. */
+const STORED_WITHIN = 5_000
 
 /** The rule of a handler, for its group. */
 interface Rule extends Schedule {
@@ -74,8 +78,11 @@ export class Recurring {
   readonly #store: EventStore
   readonly #owner: StoringService
   readonly #timers: Pick<Clock, 'after'>
+  /** The rules whose next event the store has refused. */
+  readonly #refused = new Set<Rule>()
   #client: StoreClient | undefined
   #stopLooking = () => {}
+  #isClosed = false
 
   /**
    * @param service the group of handlers that name none
@@ -102,34 +109,61 @@ export class Recurring {
       request: (message) => dispatcher.request(message),
       event: (message) => {
         const id = message.isStored ? message.delivery?.id : undefined
-        const found = id === undefined ? undefined : (this.#ofHandler(id, message) ?? ofClient(id, message))
-        if (found === undefined) return dispatcher.event(message)
-        // Of times that have passed meanwhile, this event is the only one.
-        return planNext(this.#opened, found.schedule, found.due || 0).then(() => dispatcher.event(message))
+        const next = id === undefined ? undefined : this.#nextAfter(id, message)
+        return next === undefined ? dispatcher.event(message) : next.then(() => dispatcher.event(message))
       }
     }
   }
 
-  #ofHandler(id: string, { delivery }: IncomingMessage): Found | undefined {
+  /**
+   * Puts the event behind this one into the store. Of times that have passed meanwhile, this event is the only one.
+   * @returns `undefined`: the event does not recur
+   */
+  #nextAfter(id: string, message: IncomingMessage): Promise<unknown> | undefined {
+    const { delivery } = message
     const rule = this.#rules.find(({ group, prefix }) => delivery?.group === group && id.startsWith(prefix))
-    return rule && { schedule: rule, due: Date.parse(id.slice(rule.prefix.length)) }
+    if (rule !== undefined) return this.#putNext(rule, Date.parse(id.slice(rule.prefix.length)) || 0)
+    const found = ofClient(id, message)
+    // Nobody else would put it there: so the event does not run before, and is delivered again.
+    return found && planNext(this.#opened, found.schedule, { passed: found.due || 0 })
   }
 
-  /** Puts the next event of each rule into the store, in place of events of a rule that the group had before. */
+  /**
+   * Puts the next event of each rule into the store, in place of events of a rule that the group had before. Those that
+   * the store refuses, because it is full, are put there as soon as it takes them.
+   */
   async start(): Promise<void> {
-    for (const rule of this.#rules) {
-      await dropPlanned(this.#opened, rule, rule.prefix)
-      await planNext(this.#opened, rule)
-    }
-    if (this.#rules.length > 0) this.#lookLater()
+    if (this.#rules.length === 0) return
+    this.#lookIn(LOOK_EVERY)
+    for (const rule of this.#rules) await dropPlanned(this.#opened, rule, rule.prefix)
+    await Promise.all(this.#rules.map((rule) => this.#putNext(rule)))
   }
 
-  #lookLater(): void {
+  /**
+   * Puts the next event of a rule into the store, later if the store refuses it.
+   * @param passed the time of the event that has come, in milliseconds since 1970
+   */
+  async #putNext(rule: Rule, passed = 0): Promise<void> {
+    const { pattern, group } = rule
+    const said = `The next event '${pattern}' of the group '${group}'`
+    try {
+      await planNext(this.#opened, rule, { passed, timeout: STORED_WITHIN })
+      if (this.#refused.delete(rule)) this.#owner.logger.warn(`${said} waits in the store now`)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      if (!this.#refused.has(rule))
+        this.#owner.logger.error(`${said} is not in the store, which is asked again: ${error.message}`)
+      this.#refused.add(rule)
+      if (!this.#isClosed) this.#lookIn(REFUSED_AGAIN)
+    }
+  }
+
+  #lookIn(milliseconds: number): void {
     this.#stopLooking()
-    this.#stopLooking = this.#timers.after(LOOK_EVERY, () => {
-      this.#lookLater()
+    this.#stopLooking = this.#timers.after(milliseconds, () => {
+      this.#lookIn(this.#refused.size > 0 ? REFUSED_AGAIN : LOOK_EVERY)
       // One that waits already is a duplicate. If the store is away, the next look will do.
-      for (const rule of this.#rules) void planNext(this.#opened, rule).catch(() => {})
+      for (const rule of this.#rules) void this.#putNext(rule).catch(() => {})
     })
   }
 
@@ -140,13 +174,19 @@ export class Recurring {
 
   /** Closes the connection. Events that wait stay in the store. */
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#stopLooking()
     await this.#client?.close()
     this.#client = undefined
   }
 }
 
-/** An event that recurs, and the time for which it has come, in milliseconds since 1970. */
+/** Whether a store that answers does not take an event now: most keep asking for room until the time for it is over. */
+function isRefusal(error: unknown): error is NotStoredError | TimeoutError {
+  return error instanceof TimeoutError || (error instanceof NotStoredError && error.retryable)
+}
+
+/** An event of a client's schedule, and the time for which it has come, in milliseconds since 1970. */
 interface Found {
   readonly schedule: Schedule
   readonly due: number

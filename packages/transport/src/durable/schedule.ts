@@ -74,12 +74,13 @@ export const checkScheduleName = /* @__PURE__ */ mustBe(
 /**
  * Puts the next event of a rule into the store. It is the next one by the clock of the store, so that no time comes again
  * if the clock of this process is behind it, and none is left out if it is ahead.
- * @param passed the time of the event that has come, in milliseconds since 1970
+ * @param options.passed the time of the event that has come, in milliseconds since 1970
+ * @param options.timeout milliseconds within which the store must have it. Default: that of the client
  */
 export async function planNext(
   store: DurableCaller,
   schedule: Schedule,
-  passed = 0
+  { passed = 0, timeout }: { readonly passed?: number; readonly timeout?: number } = {}
 ): Promise<Date | undefined> {
   const { pattern, every, key, headers, groups } = schedule
   const now = (await store.future?.now()) ?? 0
@@ -87,7 +88,7 @@ export async function planNext(
   if (at === undefined) return undefined
   const due = at.toISOString()
   const id = `${prefixOf(schedule)}${due}`
-  await store.publish(pattern, schedule.dataOf(due), { id, at, key, headers, [GROUPS]: groups })
+  await store.publish(pattern, schedule.dataOf(due), { id, at, key, headers, timeout, [GROUPS]: groups })
   return at
 }
 

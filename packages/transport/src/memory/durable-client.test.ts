@@ -150,6 +150,10 @@ describe('an event that is published', () => {
     assert.equal(got.length, 0)
     await durable.publish('other', 1)
     assert.equal(got.length, 1)
+    // One that has waited for its time was accepted.
+    await durable.publish('paid', 1, { id: 'later', at: new Date(Date.now() + 3_600_000) })
+    assert.equal(await durable.future?.fire('paid', 'later'), true)
+    assert.deepEqual([...hub.store.groups.values()].map(({ waiting }) => waiting).sort(), [1, 100_001])
   })
 
   it('is given up with the message that it is published for', async () => {

@@ -77,9 +77,15 @@ export class MemoryStore {
 
   /**
    * Stores an event and passes it to its groups.
+   * @param hasWaited the event has waited for its time: so it was accepted, and is not refused any more
    * @throws {NotStoredError} too many events wait in a group
    */
-  store(message: MemoryMessage, key: string | undefined, id = `memory-${this.#position + 1}`): Published {
+  store(
+    message: MemoryMessage,
+    key: string | undefined,
+    id = `memory-${this.#position + 1}`,
+    hasWaited = false
+  ): Published {
     const now = this.clock.now()
     this.#forgetIds(now)
     // An id may belong to one event of each pattern, as in an outbox.
@@ -89,7 +95,7 @@ export class MemoryStore {
     if (this.later.has(name)) return { id, position: undefined, duplicate: true }
     const groups = [...this.groups.values()].filter(({ route }) => routeMatches(route, message.route))
     const full = groups.find(({ waiting }) => waiting >= MOST_WAITING)
-    if (full !== undefined)
+    if (full !== undefined && !hasWaited)
       throw new NotStoredError(`${MOST_WAITING} events already wait in the group '${full.name}'`, true)
     const stored = { position: ++this.#position, id, key, message, publishedAt: now }
     this.#ids.set(name, stored)
@@ -112,7 +118,7 @@ export class MemoryStore {
     if (this.#ids.has(name) || this.later.has(name)) return { id, position: undefined, duplicate: true }
     if (this.later.size >= MOST_WAITING)
       throw new NotStoredError(`${MOST_WAITING} events already wait for their time`, true)
-    this.later.add({ name, due, fire: () => void this.store(message, key, id), id, key, message })
+    this.later.add({ name, due, fire: () => void this.store(message, key, id, true), id, key, message })
     return { id, position: undefined, duplicate: false }
   }
 
