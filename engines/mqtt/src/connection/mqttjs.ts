@@ -19,7 +19,6 @@ interface Pong {
 export const mqttjs: Driver = {
   connect(server, options, clientId, listener) {
     const client = mqtt.connect(settingsOf(server, options, clientId))
-    client.setMaxListeners(0)
     const socket = client.stream as Partial<Socket>
     socket.setNoDelay?.(true)
     const connecting = new Promise<DriverConnection>((resolve, reject) => {
@@ -70,7 +69,7 @@ function settingsOf(
         topic: will.pattern,
         payload: Buffer.from(JSON.stringify({ pattern: will.pattern, data: will.data })),
         qos: 1 as const,
-        retain: will.retain ?? false,
+        retain: will.retain,
         properties: { willDelayInterval: seconds(will.delay) }
       }
     }),
@@ -132,15 +131,14 @@ class Connection implements DriverConnection {
     return this.#connack.properties?.receiveMaximum
   }
 
-  subscribe(filter: string, id: number | undefined): Promise<void> {
+  // The driver fails both itself if the connection ends before the server has answered.
+  async subscribe(filter: string, id: number | undefined): Promise<void> {
     const properties = id === undefined ? undefined : { subscriptionIdentifier: id }
-    return this.#settled((done) =>
-      this.#client.subscribe(filter, { qos: this.#qos, ...(properties && { properties }) }, done)
-    )
+    await this.#client.subscribeAsync(filter, { qos: this.#qos, ...(properties && { properties }) })
   }
 
-  unsubscribe(filters: readonly string[]): Promise<void> {
-    return this.#settled((done) => this.#client.unsubscribe([...filters], done))
+  async unsubscribe(filters: readonly string[]): Promise<void> {
+    await this.#client.unsubscribeAsync([...filters])
   }
 
   publish(
@@ -201,19 +199,6 @@ class Connection implements DriverConnection {
     setImmediate(() => {
       this.#isHurrying = false
       if (sent === this.#sent && this.isOpen) this.#client.publish(NOTHING, '')
-    })
-  }
-
-  /** Settles with what the driver tells, or when the connection ends. */
-  #settled(act: (done: (error?: Error | null) => void) => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const closed = () => reject(new ConnectionError('The connection to MQTT was lost', true))
-      this.#client.once('close', closed)
-      act((error) => {
-        this.#client.removeListener('close', closed)
-        if (error) reject(error)
-        else resolve()
-      })
     })
   }
 }

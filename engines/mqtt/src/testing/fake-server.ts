@@ -173,7 +173,7 @@ class FakeConnection implements DriverConnection {
       const payload = JSON.stringify({ pattern, data })
       const publish = () => this.#server.deliver({ topic: pattern, payload, qos: 1, retain })
       if (delay === 0) publish()
-      else setTimeout(publish, delay * 1_000)
+      else setTimeout(publish, delay)
     }
     if (this.#ended === undefined) this.#listener.lost(code)
   }
