@@ -99,7 +99,8 @@ function urlOf({ host, hostname = host, port, protocol, servers }: PlaceOptions)
 }
 
 function headersOf(value: unknown, path: string): Record<string, string> {
-  if (typeof value !== 'object' || value === null)
-    throw OptionError.expected(path, 'an object of texts', value)
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, [one].flat().join(', ')]))
+  if (Object(value) !== value) throw OptionError.expected(path, 'an object of texts', value)
+  return Object.fromEntries(
+    Object.entries(value as object).map(([name, one]) => [name, [one].flat().join(', ')])
+  )
 }

@@ -13,6 +13,50 @@ it('options of an address, a user and TLS are read', () => {
   assert.equal(mqttOptions({}).where, 'localhost:1883')
 })
 
+it('a will has its defaults, and may wait for as long as MQTT can count', () => {
+  const willOf = (will: MqttOptions['will']) => mqttOptions({ will }).will
+  assert.deepEqual(willOf({ pattern: 'a' }), { pattern: 'a', data: undefined, retain: false, delay: 0 })
+  const longest = (2 ** 32 - 1) * 1_000
+  const will = { pattern: 'a', data: 1, retain: true, delay: longest }
+  assert.deepEqual(willOf(will), will)
+  assert.throws(() => willOf({ ...will, delay: longest + 1 }), /options\.will\.delay/)
+})
+
+it('an empty user or password is none, as from a variable that is not set', () => {
+  const userOf = (options: MqttOptions) => {
+    const [{ username, password } = {}] = mqttOptions(options).servers
+    return [username, password]
+  }
+  const url = 'mqtt://a:b@host'
+  assert.deepEqual(userOf({ url, username: '', password: '' }), ['a', 'b'])
+  assert.deepEqual(userOf({ url, username: 'c', password: 'd' }), ['c', 'd'])
+  assert.deepEqual(userOf({}), [undefined, undefined])
+})
+
+it('texts are as long as MQTT can carry, and prefixes of inboxes as servers allow', () => {
+  const isTaken = (options: MqttOptions) => {
+    try {
+      mqttOptions(options)
+      return true
+    } catch (error) {
+      assert.ok(error instanceof OptionError)
+      return false
+    }
+  }
+  const found = [
+    { clientId: 'x'.repeat(65_535) },
+    { clientId: 'x'.repeat(65_536) },
+    { clientId: 'é'.repeat(32_768) },
+    { clientId: '' },
+    { clientId: '\ud800' },
+    { username: 'a', password: '\0' },
+    { inboxPrefix: 'x'.repeat(64) },
+    { inboxPrefix: 'x'.repeat(65) },
+    { inboxPrefix: '' }
+  ].map(isTaken)
+  assert.deepEqual(found, [true, false, false, false, false, false, true, false, false])
+})
+
 it('invalid options are refused by name, and the errors contain no password', () => {
   for (const [options, words] of [
     [{ url: 'nats://localhost' }, /options\.url must be an address such as/],

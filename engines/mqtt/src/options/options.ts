@@ -125,7 +125,8 @@ export type MqttServer = Omit<ServerAddress<'mqtt' | 'mqtts'>, 'path'>
 
 /** The checked options, with their defaults. */
 export interface CheckedOptions
-  extends Omit<FromTable<MqttOptions, typeof MQTT_OPTIONS>, 'url' | 'username' | 'password'> {
+  extends Omit<FromTable<MqttOptions, typeof MQTT_OPTIONS>, 'url' | 'username' | 'password' | 'will'> {
+  readonly will: FromTable<MqttWill, typeof MQTT_WILL> | undefined
   readonly servers: readonly MqttServer[]
   /** The addresses of the servers for error messages, without credentials. */
   readonly where: string
@@ -140,12 +141,9 @@ export function mqttOptions(given: MqttOptions): CheckedOptions {
   const urls = [url].flat()
   if (urls.length === 0) throw OptionError.expected('options.url', WANTED, urls)
   const servers = urls.map((one) => readServer(one, { username, password, isSecure: all.tls !== undefined }))
-  if (all.will !== undefined)
-    addressOfCall(
-      ADDRESSING,
-      readTable<MqttWill, typeof MQTT_WILL>('options.will', all.will, MQTT_WILL).pattern
-    )
-  return { ...all, servers, where: servers.map(({ host, port }) => `${host}:${port}`).join(', ') }
+  const will = all.will && readTable<MqttWill, typeof MQTT_WILL>('options.will', all.will, MQTT_WILL)
+  if (will !== undefined) addressOfCall(ADDRESSING, will.pattern)
+  return { ...all, will, servers, where: servers.map(({ host, port }) => `${host}:${port}`).join(', ') }
 }
 
 const WANTED = "an address such as 'mqtt://localhost:1883', or mqtts:// for TLS"

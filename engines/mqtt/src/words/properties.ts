@@ -48,7 +48,7 @@ export function heardAt(topic: string, words: Buffer, { properties }: ReceivedPa
     return { address: topic, words, reply: known(from, correlation), headers: undefined }
   const blank = correlation.indexOf(' ')
   const token = blank === -1 ? correlation : correlation.slice(0, blank)
-  const reply = blank === -1 && from === undefined ? '' : known(from, correlation.slice(blank + 1))
+  const reply = known(from, correlation.slice(blank + 1))
   return { address: `${topic}.${token}`, words, reply, headers: undefined }
 }
 

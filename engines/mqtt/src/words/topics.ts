@@ -173,7 +173,7 @@ const UNWRITABLE = /[\p{Cc}\p{Cs}]|\p{Noncharacter_Code_Point}/u
 
 /** Whether messages can be published to a topic. */
 export function isTopic(topic: string): boolean {
-  return topic !== '' && !/[+#]/.test(topic) && !UNWRITABLE.test(topic) && Buffer.byteLength(topic) < LONGEST
+  return topic !== '' && !/[+#]/.test(topic) && !UNWRITABLE.test(topic) && Buffer.byteLength(topic) <= LONGEST
 }
 
 /** Why a text cannot be a filter of topics; `undefined`: it can. */

@@ -48,6 +48,17 @@ describe('topics', () => {
     )
   })
 
+  it('have no more bytes and levels than servers allow', () => {
+    const longest = 'x'.repeat(65_000)
+    assert.deepEqual([isTopic(longest), isTopic(`${longest}x`)], [true, false])
+    assert.equal(addressOfHandler(ADDRESSING, longest), longest)
+    const deepest = Array.from({ length: 190 }, () => 'a').join('/')
+    assert.equal(addressOfHandler(ADDRESSING, deepest), deepest)
+    for (const pattern of [`${longest}x`, `${deepest}/a`])
+      assert.throws(() => addressOfHandler(ADDRESSING, pattern), /more than 65000 bytes or 190 levels/)
+    for (const no of ['', 'a/+', 'a#', 'a\u0001', '\ufffe']) assert.equal(isTopic(no), false, no)
+  })
+
   it('match filters as the specification says', () => {
     for (const [filter, given, isMatch] of [
       ['a/+', 'a/b', true],
@@ -173,6 +184,7 @@ describe('addresses', () => {
     const address = '_elysia/i/abcdefghijkl.7'
     for (const [correlation, responseTopic, reply] of [
       ['7', undefined, ''],
+      ['7 8', undefined, ''],
       ['7 8', '_elysia/i/mnopqrstuvwx', '_elysia/i/mnopqrstuvwx.8'],
       ['7 8', 'anywhere', '?'],
       ['7', 'anywhere', '?']
@@ -207,6 +219,40 @@ describe('headers', () => {
     const packet = { properties: { userProperties }, retain: true } as never
     assert.deepEqual(readHeaders(packet), { a: '1, 2', b: 'é', 'mqtt-retain': 'true' })
     assert.equal(readHeaders({ retain: false } as never), undefined)
+  })
+
+  it('are none of MQTT unless they are given, and then an event is confirmed', () => {
+    const none = { userProperties: undefined, retain: false, qos: 1, expiry: undefined }
+    assert.deepEqual(writeHeaders(undefined), none)
+    assert.deepEqual(writeHeaders({}), none)
+    assert.deepEqual(writeHeaders({ a: 'b', 'mqtt-retain': 'false', 'mqtt-expiry': '7' }), {
+      ...none,
+      userProperties: { a: 'b' },
+      expiry: 7
+    })
+  })
+
+  it('say how a message has come, also one without user properties', () => {
+    assert.deepEqual(readHeaders({ retain: true }), { 'mqtt-retain': 'true' })
+    assert.deepEqual(readHeaders({ retain: false, qos: 1 }), { 'mqtt-qos': '1' })
+    assert.equal(readHeaders({ retain: false, qos: 0 }), undefined)
+    const properties = { userProperties: { a: 'b' } }
+    assert.deepEqual(readHeaders({ retain: false, qos: 2, properties }), { a: 'b', 'mqtt-qos': '2' })
+  })
+
+  it('of MQTT have its values, and no header is longer than it can carry', () => {
+    const refused = (name: string, values: unknown[]) =>
+      values.filter((value) => whyNoHeader(name, value) !== undefined)
+    assert.deepEqual(refused('mqtt-retain', ['true', 'false', '', 'yes']), ['', 'yes'])
+    assert.deepEqual(refused('mqtt-qos', ['0', '1', '2', '3', '']), ['3', ''])
+    const seconds = ['0', '4294967295', '4294967296', '9999999999', '00000000001', '1.5', '']
+    assert.deepEqual(refused('mqtt-expiry', seconds), seconds.slice(2))
+    const longest = 'x'.repeat(65_535)
+    assert.deepEqual(refused('a', [longest, `${longest}x`]), [`${longest}x`])
+    assert.deepEqual(
+      [longest, `${longest}x`].map((name) => whyNoHeader(name, '') === undefined),
+      [true, false]
+    )
   })
 
   it('that MQTT cannot carry are refused', () => {
