@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DriverChannel, Received } from '../driver.ts'
-import { acknowledging } from './acknowledging.ts'
+import { acknowledging, afterAll } from './acknowledging.ts'
 
 const PACKET = '{"pattern":"p","data":1}'
 const WORDS = 'x 1'
@@ -43,6 +43,48 @@ describe('a message of the queue shared with NestJS', () => {
     }
     assert.throws(() => acknowledging(channel, message, handle), /bad/)
     assert.deepEqual(told, ['reject'])
+  })
+
+  it('is settled as its handler says, once', () => {
+    for (const [as, expected] of [
+      ['done', 'acknowledge 7'],
+      ['again', 'give back 7'],
+      ['dead', 'reject 7']
+    ] as const) {
+      const told: string[] = []
+      const say = (what: string) => (tag: number) => void told.push(`${what} ${tag}`)
+      const channel = { acknowledge: say('acknowledge'), giveBack: say('give back'), reject: say('reject') }
+      const message = { content: Buffer.from(PACKET), fields: { deliveryTag: 7 } } as Received
+      acknowledging(channel as unknown as DriverChannel, message, (ended, settle) => {
+        settle(as)
+        ended()
+        return true
+      })
+      assert.deepEqual(told, [expected])
+    }
+  })
+
+  it('is delivered again if its channel is closed: its handler hears nothing of that', () => {
+    const acknowledge = () => {
+      throw new Error('Channel closed')
+    }
+    const message = { content: Buffer.from(PACKET), fields: { deliveryTag: 7 } } as Received
+    acknowledging({ acknowledge } as unknown as DriverChannel, message, (ended) => {
+      ended()
+      return true
+    })
+  })
+
+  it('has ended when each of its handlers has, however often one says so', () => {
+    let done = 0
+    const ended = afterAll(2, () => done++)
+    const [one, other] = [ended(), ended()]
+    one()
+    one()
+    assert.equal(done, 0)
+    other()
+    other()
+    assert.equal(done, 1)
   })
 
   it('is acknowledged at once, and only once, if it belongs to the protocol of this library', () => {
