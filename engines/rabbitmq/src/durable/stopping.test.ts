@@ -4,6 +4,8 @@ import { describe, it } from 'node:test'
 import { Timeouts } from '@elysia-microservices/test-support'
 import { RetryLater } from '@elysia-microservices/transport/kit'
 import { newScenes, QUEUE, SHORT, settled } from '../testing/scene.ts'
+import { exchangeOf } from '../words/names.ts'
+import { HEADER } from './stored.ts'
 
 /** Milliseconds within which the server confirms that it delivers nothing more. */
 const CANCELED_WITHIN = 2_000
@@ -65,6 +67,52 @@ describe('a durable handler that stops', () => {
     for (let n = 0; n < 2; n++) await scene.advance(100)
     await stopping
     assert.equal((scene.count(QUEUE) ?? 0) + (scene.count(SHORT) ?? 0), 1)
+  })
+})
+
+describe('a durable handler that stops, and a retry', () => {
+  const newScene = newScenes()
+
+  it('waits until the copy of an event that fails meanwhile is stored: the event is in one queue alone', async () => {
+    const scene = newScene()
+    let fail = () => {}
+    scene.handle = () =>
+      new Promise((_, reject) => {
+        fail = () => reject(new RetryLater(5_000))
+      })
+    const consumer = await scene.join()
+    await scene.publish('x')
+    const stopping = consumer.stop()
+    await settled(scene.server)
+    scene.server.suspend()
+    fail()
+    await scene.clock.advance(100)
+    for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate)
+    scene.server.resume()
+    await settled(scene.server)
+    await scene.advance(100)
+    await stopping
+    assert.deepEqual([scene.count(QUEUE), scene.count(SHORT)], [0, 1])
+  })
+
+  it('leaves a retry that arrives now to other processes, and does not move it when it is due', async () => {
+    const scene = newScene()
+    scene.handle = ({ delivery }) => {
+      if (delivery?.attempt === 1) throw new RetryLater(1_000)
+    }
+    const consumer = await scene.join()
+    await scene.publish('x')
+    await scene.advance(1_000)
+    // The server passes the acknowledgement of the retry on for 100 ms, and events still arrive.
+    const stopping = consumer.stop()
+    await settled(scene.server)
+    const content = Buffer.from(JSON.stringify({ pattern: 'p', data: 'late' }))
+    const headers = { [HEADER.unique]: 'late', [HEADER.due]: scene.clock.now() + 50 }
+    scene.server.publish(exchangeOf('g'), SHORT, content, { headers })
+    await settled(scene.server)
+    for (let n = 0; n < 2; n++) await scene.advance(100)
+    await stopping
+    assert.deepEqual([scene.data, scene.count(QUEUE), scene.count(SHORT)], [['x', 'x'], 0, 1])
   })
 })
 

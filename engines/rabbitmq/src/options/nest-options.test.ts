@@ -36,3 +36,24 @@ it('the address of the server may be given as NestJS takes it: whole, or in part
     'amqp://localhost/v%2Fw'
   ])
 })
+
+it('certificates and the name of the connection are taken out of the options of the socket', () => {
+  const ofSocket = (socketOptions: object) => {
+    const { tls, clientName } = translated({ socketOptions })
+    return [tls, clientName]
+  }
+  const tls = { ca: 'c', cert: 'd', key: 'k', passphrase: 'p', pfx: 'x', servername: 's' }
+  assert.deepEqual(ofSocket({ connectionOptions: { ...tls, noDelay: true } }), [tls, undefined])
+  assert.deepEqual(ofSocket({ connectionOptions: { noDelay: true } }), [undefined, undefined])
+  assert.deepEqual(ofSocket({ clientProperties: { connection_name: 'orders' } }), [undefined, 'orders'])
+  assert.deepEqual(ofSocket({ clientProperties: { connectionName: 'orders' } }), [undefined, 'orders'])
+})
+
+it('an empty port is none, and a password needs a user', () => {
+  const urls = [{ port: '' }, { password: 'p' }, { username: 'u' }]
+  assert.deepEqual(translated({ urls })['urls'], [
+    'amqp://localhost',
+    'amqp://localhost',
+    'amqp://u:@localhost'
+  ])
+})

@@ -31,6 +31,33 @@ describe('options of rabbitmq()', () => {
     assert.deepEqual([given?.exchange, given?.options], ['e', { durable: false }])
   })
 
+  it('name queues as RabbitMQ allows', () => {
+    const longest = 'x'.repeat(255)
+    assert.equal(rabbitmqOptions({ nest: { queue: longest } }).nest?.name, longest)
+    for (const queue of [`${longest}x`, 'amq.x', '_elysia'])
+      assert.throws(() => rabbitmqOptions({ nest: { queue } }), /options.nest.queue must be/)
+    const fanout = { queue: '', exchange: 'e', exchangeType: 'fanout' } as const
+    assert.deepEqual(
+      [rabbitmqOptions({ nest: fanout }).nest?.name, rabbitmqOptions({ nest: fanout }).nest?.exchange],
+      ['', 'e']
+    )
+  })
+
+  it('take all that belongs to a shared queue, and its reply queues without one', () => {
+    const given = {
+      ...{ queue: 'q', noAck: false, prefetchCount: 65_535, persistent: true, noAssert: true },
+      ...{ exchange: 'e', exchangeType: 'fanout' as const, queueOptions: { maxLength: 5 } }
+    }
+    const { queue: name, queueOptions, ...same } = given
+    assert.deepEqual(rabbitmqOptions({ nest: given }).nest, {
+      ...{ name, ...same },
+      options: { durable: true, ...queueOptions }
+    })
+    const { nest, replyQueues } = rabbitmqOptions({ nest: { replyQueues: ['a', 'b'] } })
+    assert.deepEqual([nest, replyQueues], [undefined, ['a', 'b']])
+    assert.deepEqual(rabbitmqOptions({}).replyQueues, [])
+  })
+
   for (const [given, message] of [
     [{ url: 'amqp://a', urls: 'amqp://a' }, /options.urls is another name of options.url/],
     [{ queue: 'q' }, /options.queue is not an option; .*give options.nest.queue/],
@@ -66,6 +93,12 @@ describe('options of rabbitmq()', () => {
     [{ nest: { queue: 'q', noAck: 'no' } }, /options.nest.noAck must be/],
     [{ nest: { queue: 'q', prefetchCount: 5 } }, /give noAck: false, too/],
     [{ nest: { queue: 'q', noAck: false, prefetchCount: -1 } }, /options.nest.prefetchCount must be/],
+    [{ nest: { queue: 'q', noAck: false, prefetchCount: 65_536 } }, /options.nest.prefetchCount must be/],
+    [{ nest: { exchangeType: 'direct', queue: 'q' } }, /options.nest.exchangeType must be/],
+    [{ nest: { persistent: true } }, /options.nest.persistent says .*give options.nest.queue, too/],
+    [{ nest: { noAssert: true } }, /options.nest.noAssert says .*give options.nest.queue, too/],
+    [{ nest: { queueOptions: {} } }, /options.nest.queueOptions says .*give options.nest.queue, too/],
+    [{ nest: { replyQueues: ['a', 7] } }, /options.nest.replyQueues must be/],
     [{ events: 'some' }, /options.events must be/],
     [{ nest: { replyQueues: 'a' } }, /options.nest.replyQueues must be/],
     [{ clientName: 5 }, /options.clientName must be/],

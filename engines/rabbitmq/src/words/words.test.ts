@@ -4,6 +4,7 @@ import { addressOfCall, addressOfHandler, checkHeaders } from '@elysia-microserv
 import { assertOneReading, textsOf } from '@elysia-microservices/test-support'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
+import type { Received } from '../driver.ts'
 import { PRIORITY, readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
 import {
   bindingOf,
@@ -25,6 +26,7 @@ import {
   routeOfKey,
   whyNot
 } from './names.ts'
+import { asking, expiring, readReplyOf, replyTo, routeOfMessage, withoutId } from './properties.ts'
 
 const RABBITMQ = { title: 'RabbitMQ', whyNot, whyNoHeader }
 
@@ -74,6 +76,13 @@ describe('routing keys', () => {
     it(`are refused for ${String(given).slice(0, 20)}`, () => {
       assert.throws(() => addressOfHandler(RABBITMQ, given), { name: 'OptionError', message })
     })
+
+  it('are as long as RabbitMQ allows, and so are names of users', () => {
+    const [longest, longer] = ['x'.repeat(255), 'x'.repeat(256)]
+    assert.equal(addressOfHandler(RABBITMQ, longest), longest)
+    assert.equal(whyNoHeader(longest, ''), undefined)
+    assert.match(whyNoHeader(longer, '') ?? '', /more than 255 bytes/)
+  })
 
   it('are refused for calls with wildcards', () => {
     for (const one of ['a.*', '>']) assert.throws(() => addressOfCall(RABBITMQ, one), { name: 'OptionError' })
@@ -133,6 +142,57 @@ describe('queues', () => {
   })
 })
 
+describe('names', () => {
+  it('have the group and the pattern as they are, up to the longest that RabbitMQ allows', () => {
+    const [group, pattern] = ['g'.repeat(100), 'p'.repeat(255 - '_elysia.d.'.length - 101)]
+    assert.equal(queueOfGroup(group, pattern), `_elysia.d.${group}:${pattern}`)
+    assert.match(queueOfGroup(group, `${pattern}p`), /^_elysia\.d\.g{100}:\.[\w-]{43}$/)
+    assert.match(queueOfGroup(`${group}g`, 'p'), /^_elysia\.d\.%\.[\w-]{43}:p$/)
+  })
+})
+
+describe('properties', () => {
+  const inbox = inboxOf('abcdefghijkl')
+  const received = (content: string, type?: unknown) =>
+    ({ content: Buffer.from(content), properties: { type } }) as unknown as Received
+
+  it('of a request name where its answer goes, and that it comes back if nobody takes it', () => {
+    const expected = { replyTo: inbox.slice(0, -1), correlationId: '1r7', mandatory: true }
+    assert.deepEqual([replyTo(`${inbox}1r7`), replyTo(''), replyTo(undefined)], [expected, {}, {}])
+  })
+
+  it('of another message name its sender, who hears if nobody takes it', () => {
+    assert.deepEqual(asking('a'), { messageId: 'a', mandatory: true })
+    assert.deepEqual(asking('a', false), { messageId: 'a', mandatory: false })
+    assert.deepEqual([asking(''), asking(undefined)], [{}, {}])
+    const read = [`${inbox}1`, undefined, 'orders', 7].map(readReplyOf)
+    assert.deepEqual(read, [`${inbox}1`, '', '?', '?'])
+  })
+
+  it('say for how many milliseconds a request is of use, which is at least one', () => {
+    const found = [0, 1, 1.5, 2 ** 31 - 1, 2 ** 31, undefined].map((time) => expiring(time).expiration)
+    assert.deepEqual(found, ['1', '1', '2', '2147483647', undefined, undefined])
+  })
+
+  it('name the route of a message, or its packet does; one without either is refused', () => {
+    const packet = '{"pattern":"packed","data":1}'
+    assert.equal(routeOfMessage(received(packet, 'typed')), 'typed')
+    for (const type of ['', undefined, 7]) assert.equal(routeOfMessage(received(packet, type)), 'packed')
+    for (const content of ['{"data":1}', '{"pattern":"a.*"}', 'null'])
+      assert.throws(() => routeOfMessage(received(content)), /has no pattern/)
+    assert.throws(() => routeOfMessage(received('{')), /is not JSON/)
+  })
+
+  it('carry the id of an answer, which its packet then has no more', () => {
+    assert.equal(withoutId('{"response":1,"id":"7"}', '7'), '{"response":1}')
+    assert.equal(withoutId('{"id":"7"}', '7'), '{}')
+    assert.equal(withoutId('{"response":"\\"id\\":\\"7\\""}', '7'), '{"response":"\\"id\\":\\"7\\""}')
+    assert.equal(withoutId('{"response":1,"id":"8"}', '7'), '{"response":1,"id":"8"}')
+    const bytes = Buffer.from('{"id":"7"}')
+    assert.equal(withoutId(bytes, '7'), bytes)
+  })
+})
+
 describe('headers', () => {
   it('are read as they were written', () => {
     const name = fc
@@ -170,6 +230,8 @@ describe('headers', () => {
     { bcc: 'x' },
     { [PRIORITY]: '256' },
     { [PRIORITY]: 'high' },
+    { [PRIORITY]: '-1' },
+    { [PRIORITY]: '1.5' },
     { 'x-a': '\ud800' }
   ])
     it(`are refused: ${JSON.stringify(given)}`, () => {
@@ -179,6 +241,19 @@ describe('headers', () => {
       })
     })
 
+  it('with a priority are taken from 0 to 255', () => {
+    for (const priority of ['0', '255']) assert.equal(whyNoHeader(PRIORITY, priority), undefined)
+  })
+
+  it('are absent if there are none', () => {
+    assert.deepEqual(writeHeaders(undefined), {})
+    assert.deepEqual(writeHeaders({}), {})
+    assert.deepEqual(writeHeaders({ [PRIORITY]: '3' }), { priority: 3 })
+    assert.equal(readHeaders(undefined, undefined), undefined)
+    assert.equal(readHeaders(null, undefined), undefined)
+    assert.deepEqual(readHeaders(undefined, 3), { [PRIORITY]: '3' })
+  })
+
   it('are read from the records of NestJS', () => {
     class RmqRecord {
       readonly data = 1
@@ -186,5 +261,10 @@ describe('headers', () => {
     }
     assert.deepEqual(recordOf(new RmqRecord()), { data: 1, headers: { a: 'b', [PRIORITY]: '3' } })
     assert.equal(recordOf({ data: 1, options: {} }), undefined)
+    assert.equal(recordOf(null), undefined)
+    const bare = Object.assign(new RmqRecord(), { options: undefined })
+    assert.deepEqual(recordOf(bare), { data: 1, headers: undefined })
+    const plain = Object.assign(new RmqRecord(), { options: { headers: { a: 'b' } } })
+    assert.deepEqual(recordOf(plain), { data: 1, headers: { a: 'b' } })
   })
 })
