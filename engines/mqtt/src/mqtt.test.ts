@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-/** Whoever can answer shares requests, whatever the name of its service. */
+/** All services that can answer share requests, whatever their names. */
 const ASKED = '$share/elysia-microservices/asked'
 
 /** The filters to which a service subscribes, without those of this library alone. */

@@ -52,7 +52,7 @@ describe('a channel of RabbitMQ', () => {
     assert.equal(ended(), 1)
     connection.releaseChannel(4)
     assert.deepEqual(seen, ['accept 3 open', 'release 4'])
-    // Frames of a channel that was opened anew are handled.
+    // Frames of a channel with a new number are handled.
     connection.accept({ channel: 5 })
     assert.equal(seen.at(-1), 'accept 5 unknown')
   })

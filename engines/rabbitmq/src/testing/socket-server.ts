@@ -13,7 +13,7 @@ const IGNORED = { tls: undefined, connectTimeout: 0, heartbeat: 0, name: undefin
 
 export class AmqpSocketServer {
   readonly fake = new FakeRabbitServer()
-  /** What clients have said of themselves, and which limits they have taken. */
+  /** The fields with which clients have named themselves, and then those with the limits that they have taken. */
   readonly greeted: Fields[] = []
   /** The names of the methods that have come, in order. */
   readonly received: string[] = []
