@@ -8,7 +8,7 @@ import { type ConsoleClient, consolePage } from '@elysia-microservices/console'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
-import { isMissing, until } from '@elysia-microservices/test-support'
+import { isMissing, RedisServerProcess, redisMissing, until } from '@elysia-microservices/test-support'
 import { microservice, type Transport } from 'elysia-microservices'
 import { connect, type StoringTransport } from 'elysia-microservices/client'
 import type { DeadLettersView, GroupView } from '../../tools/console/dist/protocol.js'
@@ -16,7 +16,6 @@ import { consoleOf, toldTo } from '../support/console-page.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
-import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {

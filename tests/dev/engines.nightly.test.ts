@@ -6,11 +6,16 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, it } from 'node:test'
-import { freePort, isMissing, until } from '@elysia-microservices/test-support'
+import {
+  freePort,
+  isMissing,
+  RedisServerProcess,
+  redisMissing,
+  until
+} from '@elysia-microservices/test-support'
 import postgres from 'postgres'
 import { mosquittoMissing } from '../support/mosquitto-server.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
-import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { type DevOptions, DevProcess, Project } from './dev-process.ts'
 import { config, idle } from './programs.ts'
 

@@ -15,12 +15,11 @@ import { nats } from '@elysia-microservices/nats'
 import { drive, MAIN_DRIVER, PostgresServer } from '@elysia-microservices/outbox/testing'
 import { migrateEvents, postgres } from '@elysia-microservices/postgres'
 import { redis } from '@elysia-microservices/redis'
-import { isMissing, pause, until } from '@elysia-microservices/test-support'
+import { isMissing, pause, RedisServerProcess, redisMissing, until } from '@elysia-microservices/test-support'
 import type { AnyStore } from '@elysia-microservices/transport'
 import { memory } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 
 const PROGRAM = fileURLToPath(new URL(`./later-program${path.extname(import.meta.url)}`, import.meta.url))
 const PROCESSES = 4

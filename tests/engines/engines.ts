@@ -10,11 +10,16 @@ import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
-import { isOnPush, pause } from '@elysia-microservices/test-support'
+import {
+  isOnPush,
+  keepsIn,
+  pause,
+  RedisServerProcess,
+  redisMissing
+} from '@elysia-microservices/test-support'
 import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
-import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { underBun } from '../workspace.ts'
 import { nestOnMqtt, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
 import { controlsOf, type EngineUnderTest, inMemory, onHub, onNats } from './shared-engines.ts'

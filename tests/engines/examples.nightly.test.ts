@@ -7,12 +7,11 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { PostgresServer } from '@elysia-microservices/outbox/testing'
-import { isMissing } from '@elysia-microservices/test-support'
+import { isMissing, RedisServerProcess, redisMissing } from '@elysia-microservices/test-support'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../support/rabbitmq-server.ts'
-import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 /** The folder for JetStream's data. */

@@ -3,12 +3,11 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { newestNode } from '@elysia-microservices/test-support'
+import { newestNode, RedisServerProcess, redisMissing } from '@elysia-microservices/test-support'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../support/rabbitmq-server.ts'
-import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 /** The lock file of each runtime. */

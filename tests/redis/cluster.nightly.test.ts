@@ -8,12 +8,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
-import { freePort, isMissing, Log, PATIENCE, pause, until } from '@elysia-microservices/test-support'
+import {
+  freePort,
+  isMissing,
+  Log,
+  PATIENCE,
+  pause,
+  RedisServerProcess,
+  redisMissing,
+  until
+} from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, PatternNotFoundError } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
-import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 
 const SLOTS = 16_384
 const MASTERS = 3

@@ -8,12 +8,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
-import { isMissing, Log, until } from '@elysia-microservices/test-support'
+import {
+  isMissing,
+  keepsIn,
+  Log,
+  RedisServerProcess,
+  redisMissing,
+  until
+} from '@elysia-microservices/test-support'
 import type { DurableOptions } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedStoringClient } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
-import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 
 const STORE = '_elysia:{events}:'
 

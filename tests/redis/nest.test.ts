@@ -1,7 +1,7 @@
 /** NestJS and this library on one Redis server: the bytes on the channels. What callers get is in `tests/engines`. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { isMissing, until } from '@elysia-microservices/test-support'
+import { isMissing, redisMissing, until } from '@elysia-microservices/test-support'
 import { type ClientOptions, ClientProxyFactory } from '@nestjs/microservices'
 import { connect } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
@@ -9,7 +9,6 @@ import { firstValueFrom, lastValueFrom } from 'rxjs'
 import { SERVICES, seen } from '../engines/ends.ts'
 import { ENGINES, type RunningEngine } from '../engines/engines.ts'
 import { nestOnRedis } from '../engines/nest-ends.ts'
-import { redisMissing } from '../support/redis-server.ts'
 
 /** A channel that only the tap uses. */
 const MARK = 'until-here'

@@ -6,12 +6,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
-import { collected, isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
+import {
+  collected,
+  isMissing,
+  Log,
+  PATIENCE,
+  RedisServerProcess,
+  redisMissing,
+  until
+} from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
 import { makeAllCalls, startOrders } from '../engines/all-calls.ts'
-import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { testsFolder } from '../workspace.ts'
 
 interface Role {

@@ -9,12 +9,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type RedisOptions, redis } from '@elysia-microservices/redis'
-import { freePort, isMissing, Log, PATIENCE, pause, until } from '@elysia-microservices/test-support'
+import {
+  freePort,
+  isMissing,
+  Log,
+  PATIENCE,
+  pause,
+  RedisSentinelProcess,
+  RedisServerProcess,
+  redisMissing,
+  until
+} from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { ConnectionError, connect } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
-import { RedisSentinelProcess, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { testsFolder } from '../workspace.ts'
 
 const pem = (name: string) => join(testsFolder, 'fixtures/tls', name)

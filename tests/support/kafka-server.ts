@@ -16,10 +16,8 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '@elysia-microservices/test-support'
+import { EngineProcess, freePort, once } from '@elysia-microservices/test-support'
 import { testsFolder } from '../workspace.ts'
-import { EngineProcess } from './engine-process.ts'
-import { once } from './once.ts'
 import { ownFolder } from './own-folder.ts'
 
 const VERSION = '4.3.1'

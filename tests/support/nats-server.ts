@@ -3,11 +3,9 @@ import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from '@elysia-microservices/test-support'
+import { EngineProcess, freePort, once } from '@elysia-microservices/test-support'
 import { buildOnce } from '../interop/toolchains.ts'
 import { testsFolder } from '../workspace.ts'
-import { EngineProcess } from './engine-process.ts'
-import { once } from './once.ts'
 import { ownFolder } from './own-folder.ts'
 
 /** The Python package that contains the server's binary. */

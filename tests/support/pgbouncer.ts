@@ -3,9 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '@elysia-microservices/test-support'
-import { EngineProcess } from './engine-process.ts'
-import { once } from './once.ts'
+import { EngineProcess, freePort, once } from '@elysia-microservices/test-support'
 import { ownFolder } from './own-folder.ts'
 
 /** Debian installs the program in a folder that is only on the PATH of administrators. */

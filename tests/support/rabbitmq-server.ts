@@ -4,9 +4,8 @@
  */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '@elysia-microservices/test-support'
+import { EngineProcess, freePort } from '@elysia-microservices/test-support'
 import { testsFolder } from '../workspace.ts'
-import { EngineProcess } from './engine-process.ts'
 import { ownFolder } from './own-folder.ts'
 
 /** The folder with Debian's scripts of RabbitMQ; the scripts on the PATH switch to another user. */

@@ -1,10 +1,9 @@
 /** Redis servers that a sentinel watches: one is the master, the others are replicas that can replace it. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort, until } from '@elysia-microservices/test-support'
+import { freePort, RedisSentinelProcess, RedisServerProcess, until } from '@elysia-microservices/test-support'
 import { Redis } from 'ioredis'
 import { ownFolder } from './own-folder.ts'
-import { RedisSentinelProcess, RedisServerProcess } from './redis-server.ts'
 
 /** The name of the master at the sentinel. */
 export const MASTER = 'main'

@@ -19,11 +19,16 @@ import {
 import { Embedded } from './testing/embedded.ts'
 
 const MINUTE = 60_000
+const MARK = 'select position::int, next_position::int, next_transaction from elysia_microservices.mark'
+const RELAY = 'select one, asleep from elysia_microservices.relay'
 
 let database: Embedded
+/** What stands in the tables when they are made. */
+let first: unknown[]
 before(async () => {
   database = await Embedded.open()
   await migrate(database.sql)
+  first = [...(await database.query(MARK)), ...(await database.query(RELAY))]
 })
 after(() => database.close())
 beforeEach(() =>
@@ -108,6 +113,18 @@ describe('an outbox', () => {
       leads: true,
       asleep: false
     })
+  })
+
+  it('begins, also when it is emptied, with a mark below all events, and with a relay that must be told of one', async () => {
+    const mark = { position: 0, next_position: 0, next_transaction: null }
+    assert.deepEqual(first, [mark, { one: true, asleep: true }])
+    await store('a')
+    await published(1)
+    for (let moves = 0; moves < 2; moves++) await database.query(MOVE_MARK)
+    await database.run('truncate elysia_microservices.outbox')
+    assert.deepEqual(await database.query(MARK), [mark])
+    await assert.rejects(database.run('insert into elysia_microservices.relay values (false)'), /one/)
+    await assert.rejects(database.run('insert into elysia_microservices.mark values (false)'), /one/)
   })
 
   it('is created once, however often it is asked for', async () => {

@@ -1,7 +1,8 @@
 /** An engine under torture, with the functions that the plans need. */
+
+import type { EngineProcess } from '@elysia-microservices/test-support'
 import type { Transport } from 'elysia-microservices'
 import type { UntypedStoringClient } from 'elysia-microservices/client'
-import type { EngineProcess } from '../../support/engine-process.ts'
 
 /** A server, with its address. */
 export type BrokerServer = EngineProcess & { readonly url: string }

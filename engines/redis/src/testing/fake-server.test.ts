@@ -1,4 +1,4 @@
-/** The fake keeps what the driver's interface promises; tests/redis/driver.test.ts runs the same cases over redis-server. */
+/** The fake keeps what the driver's interface promises; connection/ioredis.test.ts runs the same cases over redis-server. */
 import { ManualClock } from '@elysia-microservices/transport/kit'
 import { driverCases } from './driver-cases.ts'
 import { FakeRedisServer } from './fake-server.ts'

@@ -236,7 +236,7 @@ export class FakeStreams extends FakeKeeping implements AtOnce<DriverStore> {
     const there = this.kept.streams.get(stream)
     for (const place of places) {
       there?.groups.get(group)?.pending.delete(place)
-      if (isRemoved) there?.entries.delete(place)
+      if (isRemoved && there?.entries.delete(place) === true) there.deleted.push(place)
     }
   }
 

@@ -244,9 +244,12 @@ export function storeCases(title: string, open: () => Promise<ServerForCases>): 
       assert.ok(answer.state === 'other' && answer.standing.undone === 2 && answer.standing.first === a)
       const all = await take(store, one, 0, true)
       assert.deepEqual([ids(all).toSorted(), all.isNew], [['a', 'b'], false])
+      assert.deepEqual(attempts(all).toSorted(), [1, 2], 'they are its own')
       await server.pass(LEASE)
       const next = await take(store, other)
       assert.deepEqual([next.isNew, ids(next).toSorted()], [true, ['a', 'b']])
+      const counts = Object.fromEntries(next.entries.map(([place, , attempt]) => [place, Number(attempt)]))
+      assert.deepEqual(counts, { [a]: 2, [b]: 3 }, 'another process had them')
       await store.acknowledge(other, [a, b], false)
       await store.leave(other)
       await seen.until(`${wakeOf(stream)} `)
@@ -294,6 +297,125 @@ export function storeCases(title: string, open: () => Promise<ServerForCases>): 
       assert.equal((await store.groups(stream))[0]?.lag, 1)
       assert.ok((await store.time()) > 0)
       assert.deepEqual(ids(await take(store, one)), ['a'])
+    })
+
+    it('extends the turn of a process that asks, or says that it is there, and of no other', async () => {
+      const { store, one, other } = await stored({ isOrdered: true })
+      const left = async () => {
+        const answer = await store.take(other, 1, false)
+        assert.equal(answer.state, 'other')
+        return answer.state === 'other' ? answer.standing.more : 0
+      }
+      const longer = (reader: Reader, ackWait: number) => ({ ...reader, ackWait })
+      await take(store, one)
+      assert.ok((await left()) <= LEASE)
+      await store.keep(longer(other, 60_000), [])
+      await store.leave(other)
+      assert.ok((await left()) <= LEASE)
+      assert.equal((await take(store, longer(one, 60_000))).isNew, false)
+      assert.ok((await left()) > 2 * LEASE)
+      await store.keep(one, [])
+      assert.ok((await left()) <= LEASE)
+      await store.keep(longer(one, 60_000), [])
+      assert.ok((await left()) > 2 * LEASE)
+    })
+
+    it('says which event is the first that is not done, in the order of the stream, and when the next is due', async () => {
+      const { store, pattern, one } = await stored()
+      const many = Array.from({ length: 12 }, (_, n) => `e${n}`)
+      await store.append(batchOf(pattern, many, { known: [idOf(pattern, 'e0')] }))
+      const places = (await take(store, one, 12)).entries.map(([place]) => place)
+      const standing = async () => (await store.take(one, 0, false)) as Ok
+      const firstIs = async (at: number) =>
+        assert.equal(places.indexOf((await standing()).standing.first), at)
+      await store.acknowledge(one, [...places.slice(0, 2), ...places.slice(3, 10)], false)
+      await store.giveBack(one, [{ place: places[10] as string, delay: 50_000, attempt: 2 }])
+      await store.giveBack(one, [{ place: places[2] as string, delay: 60_000, attempt: 2 }])
+      await firstIs(2)
+      await store.acknowledge(one, [places[11] as string], false)
+      await firstIs(2)
+      const { undone, more } = (await standing()).standing
+      assert.ok(undone === 2 && more > 40_000 && more <= 50_000, `${undone} ${more}`)
+      const [late = ''] = await append(store, pattern, 'late')
+      await take(store, one, 1)
+      await store.giveBack(one, [{ place: late, delay: 0, attempt: 2 }])
+      await firstIs(2)
+      assert.deepEqual([(await standing()).standing.more, (await standing()).standing.undone], [0, 3])
+    })
+
+    it('takes no more than there is room for, of those that were left and those that are due', async () => {
+      const { server, store, pattern, one, other } = await stored()
+      const [a = '', b = '', c = ''] = await append(store, pattern, 'a', 'b', 'c')
+      await take(store, one)
+      await store.giveBack(
+        one,
+        [a, b].map((place) => ({ place, delay: 0, attempt: 2 }))
+      )
+      await append(store, pattern, 'd')
+      assert.equal((await take(store, other, 1)).entries.length, 1)
+      await server.pass(LEASE)
+      assert.deepEqual(ids(await take(store, other, 1, true)).length, 1)
+      const rest = await take(store, one, 2, true)
+      assert.equal(rest.entries.length, 2)
+      const all = await store.undone(one.stream, 'g', '0-0', '0-0', 9)
+      assert.deepEqual(all.map(({ place }) => place).slice(0, 3), [a, b, c])
+    })
+
+    it('forgets an event that was deleted before it was done', async () => {
+      const { server, store, pattern, stream, one, other } = await stored()
+      const [a = '', b = '', c = ''] = await append(store, pattern, 'a', 'b', 'c')
+      await take(store, one, 2)
+      await store.giveBack(one, [{ place: b, delay: 0, attempt: 2 }])
+      await store.acknowledge({ ...one, group: 'another group' }, [a, b], true)
+      assert.equal(await store.length(stream), 1)
+      await server.pass(LEASE)
+      const left = await take(store, other, 9, true)
+      assert.deepEqual([ids(left), left.standing.undone, left.standing.first], [['c'], 1, c])
+    })
+
+    it('remembers an id for a while, and keeps events for as long as it is told', async () => {
+      const { server, store, pattern, stream } = await stored()
+      const batch = (ids: string[], maxAge = 0) =>
+        store.append(batchOf(pattern, ids, { duplicateWindow: LEASE, maxAge }))
+      const many = Array.from({ length: 128 }, (_, n) => `e${n}`)
+      await batch(many)
+      await batch(['e0'])
+      assert.equal(await store.length(stream), 128)
+      await server.pass(LEASE)
+      assert.equal((await batch(['e0'], 60_000)).stored?.[0]?.[1], 0)
+      await store.trim(stream, 60_000)
+      assert.equal(await store.length(stream), 129)
+      // Redis deletes whole nodes of a stream, of 100 events.
+      await batch(['more'], LEASE / 2)
+      const left = await store.length(stream)
+      assert.ok(left >= 2 && left < 100, String(left))
+      await batch(many.slice(1))
+      await server.pass(LEASE)
+      await store.trim(stream, LEASE / 2)
+      assert.ok((await store.length(stream)) < 100)
+    })
+
+    it('counts the events that were deleted before a group got them, and the copies of those that it stores', async () => {
+      const { store, pattern, stream, one } = await stored()
+      const { copies, stored: [[a = ''] = [], [b = ''] = []] = [] } = await store.append(
+        batchOf(pattern, ['a', 'b', 'c'])
+      )
+      assert.equal(copies, 0)
+      await take(store, one, 1)
+      await store.acknowledge(one, [a, b], true)
+      assert.equal(await store.missed(stream, 'g'), 1)
+      assert.deepEqual(ids(await take(store, one)), ['c'])
+    })
+
+    it('stores the key and the headers of an event that has them, beside one that has neither', async () => {
+      const { store, pattern, one } = await stored()
+      const [plain] = batchOf(pattern, ['a']).events as [EntryBatch['events'][number]]
+      const events = [{ ...plain, key: 'k' }, { ...plain, headers: { h: '1' } }, plain]
+      await store.append(batchOf(pattern, ['a', 'b', 'c'], { events }))
+      assert.deepEqual(
+        (await take(store, one)).entries.map(([, fields]) => fields.slice(4)),
+        [['key', 'k'], ['headers', '{"h":"1"}'], []]
+      )
     })
 
     // ── dead letters ─────────────────────────────────────────────────────────────────────────────────────

@@ -2,8 +2,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { redis } from '@elysia-microservices/redis'
+import { keepsIn, RedisServerProcess, redisMissing } from '@elysia-microservices/test-support'
 import { Redis } from 'ioredis'
-import { keepsIn, RedisServerProcess, redisMissing } from '../../../support/redis-server.ts'
 import { MASTER, WatchedRedis } from '../../../support/redis-watched.ts'
 import { type Broker, countListed } from '../engine.ts'
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
-import { PATIENCE, until } from '@elysia-microservices/test-support'
+import { PATIENCE, until } from './within.ts'
 
 const running = new Set<ChildProcess>()
 process.once('exit', () => {

@@ -1,7 +1,8 @@
 /** Real Redis servers, on ports of this machine. */
 import { spawnSync } from 'node:child_process'
-import { freePort } from '@elysia-microservices/test-support'
+
 import { EngineProcess } from './engine-process.ts'
+import { freePort } from './free-port.ts'
 import { once } from './once.ts'
 
 /** The programs of a Redis server: Debian's, and that of Valkey. */
