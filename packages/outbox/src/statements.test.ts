@@ -23,6 +23,23 @@ describe('an outbox', () => {
     assert.match((await one.publish('p', 1)).id, /^[\da-f-]{36}$/)
   })
 
+  it('takes what has just room', async () => {
+    const pool = new FakePool(() => [{ position: '1' }])
+    const one = outbox(pool.transaction)
+    const id = 'a'.repeat(1_024)
+    assert.deepEqual(await one.publish('p', 1, { id, key: id }), { id, duplicate: false })
+    await one.publish('p', 1, { headers: { x: 'a'.repeat(32_767), y: '' } }).then(
+      () => assert.fail('There are 32,769 bytes'),
+      (error: Error) => assert.match(error.message, /have 32769 bytes, and may have 32768/)
+    )
+    await one.publish('p', 1, { headers: { x: 'a\tb'.padEnd(32_767, 'a') } })
+    let deep: unknown = 1
+    for (let levels = 0; levels < 1_001; levels++) deep = [deep]
+    await assert.rejects(one.publish('p', deep), { name: 'OptionError', message: /more than 1000 levels/ })
+    await one.publish('p', (deep as unknown[])[0], { headers: {} })
+    assert.deepEqual(pool.valuesOf('publish').at(-1)?.slice(3), [null, null])
+  })
+
   it('refuses what PostgreSQL or a broker cannot keep, before PostgreSQL sees it', async () => {
     const pool = new FakePool()
     const one = outbox(pool.transaction)

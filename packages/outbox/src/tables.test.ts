@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { inbox } from './inbox.ts'
-import { migrate } from './migrate.ts'
+import { migrate, migrationFile, runMigrations } from './migrate.ts'
+import { MIGRATIONS } from './migrations.ts'
 import { type OutboxPublishOptions, outbox } from './outbox.ts'
 import { outboxRelay } from './relay/relay.ts'
 import {
@@ -16,6 +17,7 @@ import {
   PUBLISHED,
   SLEEP
 } from './relay/statements.ts'
+import { inSchema } from './schema.ts'
 import { Embedded } from './testing/embedded.ts'
 
 const MINUTE = 60_000
@@ -131,6 +133,27 @@ describe('an outbox', () => {
     await migrate(database.sql)
     const names = await database.query('select name from elysia_microservices.migrations order by name')
     assert.deepEqual(names, [{ name: '0001_outbox_and_inbox' }, { name: '0002_mark' }])
+  })
+})
+
+describe('the tables of a schema', () => {
+  it('may be made by the files, and get what comes later', async () => {
+    const schema = 'by_files'
+    for (const index of MIGRATIONS.keys()) await database.run(inSchema(migrationFile(index), schema))
+    await migrate(database.sql, { schema })
+    const names = async () =>
+      (await database.query(`select name from ${schema}.migrations order by name`)).map(({ name }) => name)
+    assert.deepEqual(
+      await names(),
+      MIGRATIONS.map(({ name }) => name)
+    )
+    const written = await outbox(database.transaction, { schema }).publish('p', 1, { id: 'a' })
+    assert.deepEqual(written, { id: 'a', duplicate: false })
+    const further = { name: '0003_later', statements: 'create table "elysia_microservices".later (one int)' }
+    for (let time = 0; time < 2; time++)
+      await runMigrations(database.sql, { schema }, [...MIGRATIONS, further])
+    assert.deepEqual((await names()).at(-1), '0003_later')
+    assert.deepEqual(await database.query(`select * from ${schema}.later`), [])
   })
 })
 

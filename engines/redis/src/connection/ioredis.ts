@@ -128,6 +128,8 @@ class Connections implements DriverConnection {
       opened.#isClosed = true
       for (const one of opened.#all) cut(one)
       if (listener.signal?.aborted === true || error instanceof OptionError) throw error
+      // The server is no node of a cluster.
+      if (opened.#lastError instanceof OptionError) throw opened.#lastError
       throw connectFailure(where, opened.#lastError ?? (error as Error))
     }
     opened.#isConnected = true

@@ -27,8 +27,8 @@ describe('the search for receivers in Redis', () => {
         heard?.(receivers)
         return receivers
       },
-      defer: () => {},
-      unsent: () => {},
+      defer: (_, task) => void task.catch(() => {}),
+      unsent: (address) => sent.push(`unsent ${address}`),
       nobody: () => sent.push('nobody')
     }
     const driver = {
@@ -136,6 +136,73 @@ describe('the search for receivers in Redis', () => {
     routing.ask(toNest)
     await settle()
     assert.deepEqual(sent, ['nobody'])
+  })
+
+  it('remembers for ten seconds that only NestJS has a pattern', async (t) => {
+    let now = 1_000_000
+    t.mock.method(performance, 'now', () => now)
+    there.add('p')
+    routing.ask(toNest)
+    await settle()
+    now += 9_999
+    routing.ask(toNest)
+    await settle()
+    assert.equal(lookUps, 2)
+    now += 1
+    routing.ask(toNest)
+    await settle()
+    assert.equal(lookUps, 4)
+  })
+
+  it('asks NestJS no request that only services of this library can read, and forgets none that is not sent', async () => {
+    there.add('p')
+    routing.ask({ ...toNest, isForOurs: true })
+    await settle()
+    assert.deepEqual(sent.splice(0), ['nobody'])
+    lists = [Promise.reject(new Error('lost'))]
+    for (const isForOurs of [true, false]) routing.ask({ ...toNest, route: 'q', isForOurs })
+    await settle()
+    assert.deepEqual(sent, ['unsent _elysia:t:q', 'unsent q'])
+  })
+
+  it('tells that nobody has a request of NestJS that only processes have heard which are not asked so', async () => {
+    const listener = placeOf('p', 'q', 'aaaa', false).channel
+    const asked = placeOf('p', 'q', 'bbbb', true).channel
+    there.add('p').add(asked)
+    lists = [[], [listener]]
+    routing.ask(toNest)
+    await settle()
+    assert.deepEqual(sent.splice(0), ['p', 'nobody'])
+    // A process that answers has started in between: it is asked.
+    lists = [[], [asked]]
+    routing.restored()
+    await settle()
+    routing.ask(toNest)
+    await settle()
+    assert.ok(sent.includes(asked), sent.join())
+  })
+
+  it('sends a request behind the events that were emitted before it, and not behind later ones', async () => {
+    const place = placeOf('p', 'q', 'aaaa', true).channel
+    there.add(place)
+    lists = [[place]]
+    await routing.follow()
+    let stores: ((isStored: boolean) => void)[] = []
+    routing.stored = { store: () => new Promise((resolve) => stores.push(resolve)), forget: () => {} }
+    void routing.emit('before', EVENT)
+    routing.ask({ ...toNest, isForOurs: true })
+    void routing.emit('after', EVENT)
+    await settle()
+    assert.deepEqual(sent, [])
+    stores.shift()?.(true)
+    await settle()
+    assert.deepEqual(sent, ['before', place])
+    for (const store of stores) store(true)
+    stores = []
+    await settle()
+    assert.deepEqual(sent, ['before', place, 'after'])
+    routing.ask({ ...toNest, isForOurs: true })
+    assert.equal(sent.at(-1), place)
   })
 
   it('says that nobody has an event only if no queue, no NestJS service and no store has it', async () => {

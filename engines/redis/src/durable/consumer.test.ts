@@ -472,25 +472,6 @@ describe('a durable handler over Redis', () => {
     assert.deepEqual([seen, consumer.figures.isPaused], [[], true])
   })
 
-  it('says that the server has lost events in a failover, and goes on', async () => {
-    await over.serve('p', note)
-    await over.publish('p', [1])
-    await over.settle()
-    const rewind = over.server.streams.remember()
-    await over.pass(1)
-    await over.publish('p', [2])
-    await over.settle()
-    over.server.stop()
-    rewind()
-    over.server.start()
-    await over.settle()
-    assert.ok(over.lines.some((line) => /now ends at position .* Redis has lost the events up to/.test(line)))
-    await over.pass(1)
-    await over.publish('p', [3])
-    await over.settle()
-    assert.deepEqual(seen, ['1 1', '2 1', '3 1'])
-  })
-
   it('of a new group names the group beside it that has events and no process, as that of a renamed service', async () => {
     const old = await over.serve('p', note, { group: 'old' })
     await old.stop()

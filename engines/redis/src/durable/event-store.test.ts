@@ -4,8 +4,10 @@ import { Publisher } from '@elysia-microservices/engine'
 import { runs } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import type { RedisConnection } from '../connection/redis-connection.ts'
-import type { Appended, EntryBatch } from '../driver.ts'
+import { type Appended, type EntryBatch, PASSED, type Stored } from '../driver.ts'
 import { OverFake } from '../testing/over-fake.ts'
+import { refused } from '../testing/over-store.ts'
+import { idOf, streamOf } from '../words/keys.ts'
 import type { OutgoingEntry } from './event.ts'
 import { EventStore } from './event-store.ts'
 
@@ -27,6 +29,11 @@ class Server {
   #sent: Command[] = []
   #answers: (() => void)[] = []
 
+  /** All batches that were sent, and what else was asked. */
+  readonly batches: EntryBatch[] = []
+  readonly asked: string[] = []
+  /** What becomes of planned events. */
+  planning: Stored = ['1-0', 0]
   /** The times with which events were planned. */
   readonly planned: string[] = []
   readonly connection = {
@@ -34,11 +41,13 @@ class Server {
     store: {
       append: (batch: EntryBatch) =>
         new Promise((resolve, reject) => {
+          this.batches.push(batch)
           this.#sent.push({ batch, resolve, reject })
         }),
+      trim: async (stream: string, maxAge: number) => void this.asked.push(`trim ${stream} ${maxAge}`),
       plan: ({ events }: { readonly events: readonly { readonly time: string }[] }) => {
         this.planned.push(...events.map(({ time }) => time))
-        return Promise.resolve({ stored: events.map(() => ['1-0', 0]), copies: 0 })
+        return Promise.resolve({ stored: events.map(() => this.planning), copies: 0 })
       }
     }
   } as unknown as RedisConnection
@@ -61,6 +70,11 @@ class Server {
 
   answer(count: number): void {
     for (const answer of this.#answers.splice(0, count)) answer()
+  }
+
+  /** Refuses what is on its way. */
+  refuse(message: string): void {
+    for (const { reject } of this.#sent.splice(0)) reject(refused(message))
   }
 
   /** Cuts the connection. The driver keeps commands that it gets from now on, and sends them over the next one. */
@@ -96,7 +110,7 @@ class Server {
 function setting() {
   const server = new Server()
   const publisher = new Publisher<OutgoingEntry>({ title: 'Redis', duplicateWindow: 120_000 })
-  const storage = { duplicateWindow: 120_000, maxAge: 0, replicas: 1, ackWait: 30_000 }
+  const storage = { duplicateWindow: 120_000, maxAge: 60_000, replicas: 1, ackWait: 30_000 }
   Object.defineProperty(server.connection, 'isConnected', { get: () => server.isConnected })
   const attach = () => publisher.attach(new EventStore(server.connection, storage, publisher))
   attach()
@@ -167,6 +181,97 @@ describe('events published over Redis', () => {
     await serve(all)
     const positions = (await Promise.all(all.published)).map(({ position }) => position)
     assert.deepEqual(positions, ['1-0', '1-1', '1-2'])
+  })
+
+  it('go together if they are of one pattern and kind, and not too many or too large', async () => {
+    const all = setting()
+    const { server, publish } = all
+    const sizes = async () => {
+      await turn()
+      return server.batches.splice(0).map(({ events }) => events.length)
+    }
+    for (let n = 0; n < 129; n++) publish('a')
+    assert.deepEqual(await sizes(), [128, 1])
+    for (const pattern of ['a', 'b', 'a', 'a']) publish(pattern)
+    assert.deepEqual(await sizes(), [1, 1, 2])
+    for (const isOwnId of [true, false, false]) publish('a', isOwnId)
+    assert.deepEqual(await sizes(), [1, 2])
+    for (const size of [524_288, 524_288, 1, 1_048_575]) publish('a', true, { size })
+    assert.deepEqual(await sizes(), [2, 2])
+    for (const size of [1_048_576, 1]) publish('a', true, { size })
+    assert.deepEqual(await sizes(), [1, 1])
+    publish('a')
+    publish('a', true, { due: Date.now() + 60_000 })
+    publish('a')
+    assert.deepEqual([await sizes(), server.planned.length], [[1, 1], 1])
+    await serve(all)
+  })
+
+  it('let the server forget their ids when they are stored, if nobody has chosen those', async () => {
+    const all = setting()
+    const { server, publish } = all
+    publish('a')
+    publish('a')
+    publish('b', false)
+    await serve(all)
+    publish('b')
+    await serve(all)
+    assert.deepEqual(
+      server.batches.map(({ known, settled }) => [known, settled]),
+      [
+        [[idOf('a', '0')], []],
+        [[idOf('b', '2')], []],
+        [[idOf('b', '3')], [idOf('a', '0')]]
+      ]
+    )
+    const [{ duplicateWindow, maxAge, copies } = {} as EntryBatch] = server.batches
+    assert.deepEqual([duplicateWindow, maxAge, copies], [120_000, 60_000, 0])
+    for (let n = 0; n < 300; n++) {
+      publish('c')
+      await turn()
+    }
+    await serve(all)
+    publish('c')
+    publish('b')
+    await turn()
+    assert.deepEqual(
+      server.batches.slice(-2).map(({ settled }) => settled.length),
+      [256, 44]
+    )
+    await serve(all)
+  })
+
+  it('whose time has passed are stored now, under the ids that they have', async () => {
+    const all = setting()
+    const { server, publish, published } = all
+    server.planning = ['', PASSED]
+    publish('a', true, { due: Date.now() + 60_000 })
+    await serve(all)
+    assert.deepEqual([server.batches.length, server.batches[0]?.known], [1, [idOf('a', '0')]])
+    assert.equal((await published[0])?.position, '1-0')
+    server.planning = ['', 0]
+    publish('a', true, { due: Date.now() + 60_000 })
+    await serve(all)
+    assert.deepEqual([server.batches.length, (await published[1])?.position], [1, undefined])
+  })
+
+  it('that a full server refuses make room there, and all that are refused for ever are told why', async () => {
+    const { server, publisher, publish, published } = setting()
+    publish('a')
+    publish('a')
+    await turn()
+    server.refuse('NOPERM no permissions')
+    for (const one of published.splice(0))
+      await assert.rejects(one, { name: 'NotStoredError', message: /NOPERM.*give its user the rights/ })
+    assert.deepEqual(server.asked, [])
+    publish('b', true, { timeout: 60_000 })
+    const [waits] = published.splice(0)
+    waits?.catch(() => {})
+    await turn()
+    server.refuse("OOM command not allowed when used memory > 'maxmemory'.")
+    await turn()
+    assert.deepEqual(server.asked, [`trim ${streamOf('b')} 60000`])
+    publisher.close(new Error('over'))
   })
 
   it('wait for their delay although the wall clock steps back before they are sent', async () => {

@@ -206,14 +206,17 @@ export class Feed implements Watched {
     const fresh: RedisEvent[] = []
     const done: RedisEvent[] = []
     for (const event of events) {
-      const known = this.held.all.get(event.place)
+      const known = this.held.known(event)
       if (comparePositions(event.place, this.#highest) > 0) this.#highest = event.place
       if (known !== undefined) {
         known.leasedUntil = event.leasedUntil
         known.isOnlyHere = false
         if (isAll) fresh.push(known)
-      } else if (this.held.isDone(event.place)) done.push(event)
-      else fresh.push(event)
+      } else if (this.held.isDone(event)) done.push(event)
+      else {
+        this.#acknowledgements.takeBack(event.place)
+        fresh.push(event)
+      }
     }
     for (const { place } of done) this.#confirm(place)
     if (this.#isStopped) return this.giveBack(fresh, 0)
@@ -343,6 +346,7 @@ export class Feed implements Watched {
       for (const event of this.held.all.values())
         if (comparePositions(event.place, last) > 0 && comparePositions(event.place, highest) <= 0)
           event.isOnlyHere = true
+      this.#acknowledgements.takeBackBehind(last)
       if (this.#highest === highest) this.#highest = last
       this.floor = last
     } catch (error) {

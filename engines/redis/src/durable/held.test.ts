@@ -5,7 +5,8 @@ import { RedisEvent } from './event.ts'
 import { Acknowledgements, HeldEvents } from './held.ts'
 
 const SOURCE = { stream: 's', pattern: 'p', isAgain: false }
-const eventAt = (place: string, packet = '{}') => new RedisEvent(SOURCE, place, ['packet', packet], 1, 0)
+const eventAt = (place: string, packet = '{}', id = place) =>
+  new RedisEvent(SOURCE, place, ['packet', packet, 'id', id], 1, 0)
 
 describe('the events that a process has', () => {
   it('count by their characters, until they are given back or done', () => {
@@ -17,17 +18,17 @@ describe('the events that a process has', () => {
     held.drop(one)
     held.done(other)
     assert.deepEqual([held.size, held.all.size], [0, 0])
-    assert.deepEqual([held.isDone('1-0'), held.isDone('2-0')], [false, true])
+    assert.deepEqual([held.isDone(eventAt('1-0')), held.isDone(eventAt('2-0'))], [false, true])
   })
 
   it('are remembered when they are done, some thousands of them, until their stream is another one', () => {
     const held = new HeldEvents()
     for (let n = 0; n < 4_096; n++) held.done(eventAt(`${n}-0`))
-    assert.ok(held.isDone('0-0'))
+    assert.ok(held.isDone(eventAt('0-0')))
     for (let n = 4_096; n < 3 * 4_096; n++) held.done(eventAt(`${n}-0`))
-    assert.deepEqual([held.isDone('0-0'), held.isDone('12287-0')], [false, true])
+    assert.deepEqual([held.isDone(eventAt('0-0')), held.isDone(eventAt('12287-0'))], [false, true])
     held.beginAgain()
-    assert.equal(held.isDone('12287-0'), false)
+    assert.equal(held.isDone(eventAt('12287-0')), false)
   })
 })
 
@@ -43,9 +44,27 @@ describe('the events of a stream that is gone', () => {
     held.done(old)
     held.drop(gone)
     held.drop(gone)
-    assert.deepEqual([held.all.get('1-0') === fresh, held.size, held.isDone('1-0')], [true, 1, false])
+    assert.deepEqual(
+      [held.all.get('1-0') === fresh, held.size, held.isDone(eventAt('1-0'))],
+      [true, 1, false]
+    )
     held.done(fresh)
-    assert.deepEqual([held.size, held.isDone('1-0')], [0, true])
+    assert.deepEqual([held.size, held.isDone(eventAt('1-0'))], [0, true])
+  })
+})
+
+describe('an event at the position of another one', () => {
+  it('is not that one, whether it is done or still here', () => {
+    const held = new HeldEvents()
+    const [one, other] = [eventAt('1-0', '12345', 'one'), eventAt('1-0', '1', 'other')]
+    held.take(one)
+    assert.deepEqual([held.known(eventAt('1-0', '12345', 'one')) === one, one.isOnlyHere], [true, false])
+    assert.deepEqual([held.known(other), one.isOnlyHere, held.size, held.all.size], [undefined, true, 5, 0])
+    held.take(other)
+    held.done(one)
+    assert.deepEqual([held.size, held.isDone(one), held.isDone(other)], [1, false, false])
+    held.done(other)
+    assert.deepEqual([held.size, held.isDone(one), held.isDone(other)], [0, false, true])
   })
 })
 
@@ -78,6 +97,14 @@ describe('acknowledgements', () => {
     )
     assert.deepEqual([await send(), await send(), sent], [2, 0, ['1-0,2-0 true']])
     assert.equal(all.add('3-0'), true)
+  })
+
+  it('of events that the server has lost are taken back', async () => {
+    const { all, sent, send } = setting()
+    for (const place of ['1-0', '2-0', '3-0', '4-0']) all.add(place)
+    all.takeBack('1-0')
+    all.takeBackBehind('3-0')
+    assert.deepEqual([await send(), sent], [2, ['2-0,3-0 false']])
   })
 
   it('are kept while there is no server, and when it was lost before it has answered', async () => {

@@ -5,6 +5,7 @@
 import { Recent } from '@elysia-microservices/engine'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { Reader } from '../driver.ts'
+import { comparePositions } from '../words/keys.ts'
 import { isFinal } from './errors.ts'
 import type { RedisEvent } from './event.ts'
 
@@ -14,12 +15,16 @@ import type { RedisEvent } from './event.ts'
  */
 const MAX_DONE = 4_096
 
-/** Identifies events by their positions. */
+/**
+ * Identifies events by their positions, and looks at their ids: a server that has taken over without the last events, and
+ * whose clock is behind, gives the positions of those to others.
+ */
 export class HeldEvents {
   readonly #held = new Map<string, RedisEvent>()
-  /** Events of a stream that is gone: others may have their positions. */
+  /** Events that the server has lost: others may have their positions. */
   readonly #orphans = new Set<RedisEvent>()
-  #done = new Recent<string, true>(MAX_DONE)
+  /** The ids of events that are done, by position. */
+  #done = new Recent<string, string>(MAX_DONE)
   #size = 0
 
   /** The received events, by position. */
@@ -48,22 +53,32 @@ export class HeldEvents {
   done(event: RedisEvent): void {
     const isOrphan = this.#orphans.has(event)
     this.drop(event)
-    if (!isOrphan) this.#done.set(event.place, true)
+    if (!isOrphan) this.#done.set(event.place, event.id)
   }
 
   /** The stream is another one: its events may have the positions of events that are done, or are still here. */
   beginAgain(): void {
     this.#done = new Recent(MAX_DONE)
-    for (const event of this.#held.values()) {
-      event.isOnlyHere = true
-      this.#orphans.add(event)
-    }
-    this.#held.clear()
+    for (const event of this.#held.values()) this.#orphan(event)
   }
 
-  /** Whether the event at a position was done in this process. */
-  isDone(place: string): boolean {
-    return this.#done.get(place) === true
+  /** The same event, which was received before and is not done; another one at its position is on its own from now on. */
+  known(event: RedisEvent): RedisEvent | undefined {
+    const known = this.#held.get(event.place)
+    if (known === undefined || known.id === event.id) return known
+    this.#orphan(known)
+    return undefined
+  }
+
+  #orphan(event: RedisEvent): void {
+    event.isOnlyHere = true
+    this.#held.delete(event.place)
+    this.#orphans.add(event)
+  }
+
+  /** Whether an event was done in this process. */
+  isDone({ place, id }: RedisEvent): boolean {
+    return this.#done.get(place) === id
   }
 }
 
@@ -89,6 +104,16 @@ export class Acknowledgements {
     const wasDue = this.#isDue
     this.#isDue = true
     return !wasDue
+  }
+
+  /** Takes back the acknowledgement of an event that the server has lost. */
+  takeBack(place: string): void {
+    this.#places.delete(place)
+  }
+
+  /** Takes back those of the events that the server has lost: all behind a position. */
+  takeBackBehind(position: string): void {
+    for (const place of this.#places) if (comparePositions(place, position) > 0) this.#places.delete(place)
   }
 
   /**

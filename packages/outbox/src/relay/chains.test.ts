@@ -1,7 +1,7 @@
 /** Which events of a batch are tried, and which are left behind unanswered. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Timeouts } from '@elysia-microservices/test-support'
+import { Timeouts, VirtualTime } from '@elysia-microservices/test-support'
 import {
   ConnectionError,
   EventRefusedError,
@@ -184,6 +184,21 @@ describe('an event that cannot be published', () => {
       const { failure } = await failing(new ConnectionError('gone', true), 1_000)
       assert.ok(Number(failure?.pause) <= 10_000)
     }
+  })
+
+  it('is one whose client throws, too, and leaves no timer', async () => {
+    using time = new VirtualTime()
+    const client = {
+      publish: () => {
+        throw new TypeError('no client')
+      }
+    }
+    const row = { position: '3', id: 'a', pattern: 'p', attempts: '0', key: null, headers: null, data: null }
+    const patience = { timeout: 5_000, mayGoOn: () => true, over: new Promise<void>(() => {}), few: 0 }
+    const { failures } = await publishAll([row], client, patience)
+    assert.deepEqual([failures.map(({ reason }) => reason), time.timers], [['TypeError: no client'], 0])
+    await publishAll([row], { publish: async () => ({ id: 'a', position: '', duplicate: false }) }, patience)
+    assert.equal(time.timers, 0)
   })
 
   it('says why in words that PostgreSQL can store, whatever was thrown', async () => {

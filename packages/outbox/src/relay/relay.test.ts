@@ -1,7 +1,7 @@
 /** The rounds of a relay, over a pool that answers as the test says. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, EventRefusedError } from '@elysia-microservices/transport/kit'
 import { Engine } from '../testing/engine.ts'
 import { FakePool } from '../testing/fake-pool.ts'
 import { Scene } from '../testing/relay-scene.ts'
@@ -106,6 +106,41 @@ describe('a relay', () => {
     await stopped
     assert.deepEqual(scene.published, ['1'])
     await assert.rejects(scene.relay.start(), /was started already/)
+  })
+
+  it('says at its stop that it could not record what was under way: another one sends that again', async () => {
+    const scene = new Scene()
+    scene.waiting.push('1')
+    let answer = () => {}
+    scene.engine.fail = () =>
+      new Promise((resolve) => {
+        answer = () => resolve({ duplicate: false })
+      })
+    await scene.relay.start()
+    await until(() => scene.left.length === 1)
+    scene.breaks = PUBLISHED
+    const stopped = scene.relay.stop()
+    answer()
+    await stopped
+    assert.deepEqual(
+      [scene.breaks, scene.published, (await scene.relay.stats()).published],
+      [undefined, [], 0]
+    )
+    assert.match(scene.lines.warnings.join(), /cannot be written; a later relay publishes some events again/)
+  })
+
+  it('says which event it puts aside, and why', async () => {
+    const scene = new Scene()
+    scene.waiting.push('1')
+    scene.engine.fail = () => Promise.reject(new EventRefusedError('no'))
+    await scene.relay.start()
+    await until(() => scene.failed.length === 1)
+    await scene.relay.stop()
+    assert.deepEqual([scene.failed[0]?.pause, scene.lines.warnings], [null, []])
+    assert.match(
+      scene.lines.errors.join(),
+      /^Event '?1'? of '?a'? is put aside, because it can never be published \(see relay\.failed\): EventRefusedError: no/
+    )
   })
 
   it('says which tables are missing, and refuses a pool of one connection', async () => {
