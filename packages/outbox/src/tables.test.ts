@@ -25,7 +25,7 @@ const MARK = 'select position::int, next_position::int, next_transaction from el
 const RELAY = 'select one, asleep from elysia_microservices.relay'
 
 let database: Embedded
-/** What stands in the tables when they are made. */
+/** The rows of the tables when they are made. */
 let first: unknown[]
 before(async () => {
   database = await Embedded.open()

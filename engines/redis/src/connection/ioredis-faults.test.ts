@@ -1,4 +1,4 @@
-/** What the driver does when a server is lost, refuses, keeps silent, or is a node of a cluster. */
+/** The driver as servers are lost, refuse, keep silent, or are nodes of a cluster. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test'
 import { freePort, until } from '@elysia-microservices/test-support'

@@ -1,4 +1,4 @@
-/** What the store asks of ioredis, and how it reads the answers; `ioredis.test.ts` runs it over redis-server. */
+/** The commands of the store to ioredis, and their answers; `ioredis.test.ts` runs it over redis-server. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Redis } from 'ioredis'

@@ -1,4 +1,4 @@
-/** What a connection says of messages that nobody has, and of a server that refuses, or is lost. */
+/** A connection whose messages nobody has, whose server refuses, or is lost. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type Carried, type CarrierListener, type Subject, textOf } from '@elysia-microservices/engine'

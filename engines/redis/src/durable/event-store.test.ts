@@ -32,7 +32,7 @@ class Server {
   /** All batches that were sent, and what else was asked. */
   readonly batches: EntryBatch[] = []
   readonly asked: string[] = []
-  /** What becomes of planned events. */
+  /** The outcome of planned events. */
   planning: Stored = ['1-0', 0]
   /** The times with which events were planned. */
   readonly planned: string[] = []

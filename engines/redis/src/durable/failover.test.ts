@@ -1,4 +1,4 @@
-/** What a server has that takes over in a failover, without the last events. */
+/** A server takes over in a failover, without the last events. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'

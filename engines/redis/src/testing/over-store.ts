@@ -19,7 +19,7 @@ export class OverStore {
   lost: readonly string[] = []
   last = '0-0'
   readonly kept: (readonly string[])[] = []
-  /** What the handler of the events was told. */
+  /** Said to the handler of the events. */
   readonly told: string[] = []
   readonly lines: string[] = []
   /** Events that the handler may take. */
@@ -27,7 +27,7 @@ export class OverStore {
   isIdle = false
   isConnected = true
   groups: readonly GroupAbout[] = [{ name: 'g', lag: 0, pending: 0 }]
-  /** What was asked for: `take` or `new`, and how many. */
+  /** The requests: `take` or `new`, and for how many. */
   readonly requests: string[] = []
   /** The error of the next command to keep leases. */
   refusal: Error | undefined
