@@ -21,7 +21,7 @@ export interface GrpcMethod {
   readonly path: string
   /** The pattern of its handler. */
   readonly pattern: string
-  /** `'event'`: the answer is empty, and says only that the event has arrived. */
+  /** `'event'`: the answer is empty, and says only that the event has been taken. */
   readonly kind: 'message' | 'event'
   /** Whether the caller sends a stream of values. */
   readonly clientStreams: boolean

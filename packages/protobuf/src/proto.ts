@@ -63,7 +63,7 @@ export interface ProtoMethod {
    * service, it is the pattern in that service, such as `orders.total`.
    */
   readonly pattern: string
-  /** `'event'` for an event of a service of this library, whose answer is empty and says only that the event has arrived. */
+  /** `'event'` for an event of a service of this library, whose answer is empty and says only that the event has been taken. */
   readonly kind: 'message' | 'event'
   /** Whether the caller sends a stream of values. */
   readonly clientStreams: boolean

@@ -117,6 +117,7 @@ export {
 } from './durable/schedule.ts'
 export { endSettled } from './durable/settling.ts'
 export type { StoreQuestion } from './durable/store-questions.ts'
+export { whenTaken } from './durable/taken.ts'
 export { DurableWorker } from './durable/worker.ts'
 export { callersTimeOver, canceledByCaller, serviceStopped } from './errors/ended.ts'
 export { declaredError, describe, errorOf, forOneMore, noteCall, unsendable } from './errors/index.ts'

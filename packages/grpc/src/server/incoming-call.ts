@@ -15,10 +15,10 @@ import {
   type Dispatcher,
   IncomingMessage,
   type Logger,
-  nextTurn,
   type Peer,
   RejectedError,
-  reportEvent
+  reportEvent,
+  whenTaken
 } from '@elysia-microservices/transport/kit'
 import type { Http2Stream, StreamEnd, StreamListener } from '../http2/stream.ts'
 import type { GrpcMethod } from '../methods.ts'
@@ -288,16 +288,18 @@ export class IncomingCall implements StreamListener {
   }
 
   /**
-   * The answer to an event says only that it has arrived. It waits a turn for a refusal; the call is there until the handlers
-   * have ended, so that a server that stops waits for them.
+   * The answer to an event says only that it has been taken: it waits for a refusal, not for the handlers. The call is
+   * there until these have ended, so that a server that stops waits for them.
    */
   #runEvent(message: IncomingMessage, answer: RunningCall): void {
     const { logger } = this.#owner
     const { dispatcher } = this.#handlers
     this.#parts = 2
-    const eventRefused = (_id: number, _message: IncomingMessage, error: unknown) => answer.error(error)
-    reportEvent(dispatcher, message, logger, () => this.#part(), { eventRefused })
-    nextTurn(() => answer.value(undefined))
+    const refused = (error: unknown) => answer.error(error)
+    reportEvent(dispatcher, message, logger, () => this.#part(), {
+      eventRefused: (_id, _message, error) => refused(error)
+    })
+    whenTaken(message, () => answer.value(undefined), refused)
   }
 
   /** The answer has ended, or the handlers of an event. */

@@ -130,7 +130,9 @@ export class RunningCall extends OutgoingValues {
   }
 
   protected over(isAborted: boolean): void {
-    if (isAborted) this.#init.message.abort(this.#init.logger)
+    const { message, logger } = this.#init
+    // The sender of an event waits until it is taken, and not for its handlers.
+    if (isAborted && message.kind === 'request') message.abort(logger)
     this.#init.ended()
   }
 

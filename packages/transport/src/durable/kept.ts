@@ -11,6 +11,7 @@ import { hasWildcards, routeMatches } from '../wildcards.ts'
 import { GROUPS } from './directed.ts'
 import { groupOf } from './options.ts'
 import { type DurableRoute, durableRoutes, VIA_PLAIN } from './published.ts'
+import { noteStoring } from './taken.ts'
 
 /** Milliseconds within which the store must have an event of the service itself. */
 const STORED_WITHIN = 30_000
@@ -75,6 +76,7 @@ export class Kept {
     const groups = this.#groups.filter((one) => routeMatches(one.route, route)).map(({ group }) => group)
     if (groups.length === 0) return dispatcher.event(message)
     const stored = this.#keep(message, [...new Set(groups)])
+    noteStoring(message, stored)
     message.via = VIA_PLAIN
     const isPlain = this.#plain.some((one) => one === undefined || routeMatches(one, route))
     return isPlain ? both(stored, () => dispatcher.event(message)) : stored
