@@ -2,9 +2,10 @@
 import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { UseFilters } from '@nestjs/common'
 import { GrpcMethod, GrpcStreamCall, GrpcStreamMethod } from '@nestjs/microservices'
 import { microservice } from 'elysia-microservices'
-import { map, type Observable, toArray } from 'rxjs'
+import { map, type Observable, throwError, toArray } from 'rxjs'
 import { connectRpc } from './index.ts'
 import { listen, newApp } from './testing/app.ts'
 import { envelopes, postJson, postStream } from './testing/calls.ts'
@@ -73,6 +74,25 @@ function appWith(controller: new () => object) {
 }
 
 describe('a controller of Nest', () => {
+  it('keeps the words of an error that nobody has made for callers, also in the Observable of a filter', async () => {
+    for (const error of [
+      new Error('secret'),
+      Object.assign(new Error('connect ECONNREFUSED secret'), { code: 'ECONNREFUSED' })
+    ]) {
+      @UseFilters({ catch: () => throwError(() => error) })
+      class Controller {
+        echo(): never {
+          throw new Error('secret')
+        }
+      }
+      decorate(Controller, 'echo', GrpcMethod)
+      await using app = await appWith(Controller as never)
+      const { status, body } = await postJson(app.url, 'Echo', { id: 'a' })
+      assert.equal(status, 500)
+      assert.doesNotMatch(JSON.stringify(body), /secret/)
+    }
+  })
+
   it('answers calls of the methods that its decorators name', async () => {
     await using app = await appWith(OrdersController)
     assert.deepEqual((await postJson(app.url, 'Echo', { id: 'a' })).body, { id: 'a by Nest' })

@@ -10,7 +10,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { NestMethod } from '@elysia-microservices/transport/nest'
 import { Logger } from '@nestjs/common'
-import { type ClientGrpc, ClientProxy } from '@nestjs/microservices'
+import { ClientProxy } from '@nestjs/microservices'
 import { isObservable, Observable } from 'rxjs'
 import { callbackMethod } from './grpc-callbacks.ts'
 import { callGrpc, extrasOf } from './grpc-calls.ts'
@@ -19,6 +19,25 @@ import { clientOptions, type MicroserviceClientOptions, warnOfUnknown } from './
 
 const USE_SERVICES =
   'Method is not supported in gRPC mode. Use ClientGrpc instead (learn more in the documentation).'
+
+/**
+ * The type of fields that hold a client for gRPC: `@Inject('ORDERS') private readonly client: ClientGrpc`. A client of Nest
+ * has it, too.
+ */
+export interface ClientGrpc {
+  /**
+   * The methods of a service, each of which makes an Observable.
+   * @param name with or without its package
+   * @throws {Error} there is no such service
+   */
+  getService<T extends object>(name: string): T
+  /**
+   * The methods of a service with a callback as the last argument, or with streams of Node, as grpc-js has them.
+   * @param name with or without its package
+   * @throws {Error} there is no such service
+   */
+  getClientByServiceName<T = unknown>(name: string): T
+}
 
 /** A method of a service, as Nest's users call it. */
 type ServiceMethod = (...args: unknown[]) => Observable<unknown>

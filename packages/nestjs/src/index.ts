@@ -16,7 +16,7 @@ export {
 export { GrpcMetadata } from '@elysia-microservices/transport/nest'
 export { ClientProxy, Transport } from '@nestjs/microservices'
 export { Client, type ClientFactory, ClientProxyFactory, ClientsModule } from './clients-module.ts'
-export { MicroserviceGrpcClient } from './grpc-client.ts'
+export { type ClientGrpc, MicroserviceGrpcClient } from './grpc-client.ts'
 export { GrpcServiceError } from './grpc-error.ts'
 export { MicroserviceClient } from './microservice-client.ts'
 export { MicroserviceContext } from './microservice-context.ts'

@@ -51,6 +51,43 @@ describe('the times of connections', () => {
   })
 })
 
+describe('a connection of a process that stood still', () => {
+  it('is not idle before what has arrived meanwhile is read', (t) => {
+    let time = 0
+    let look = () => {}
+    const set = globalThis.setInterval
+    using _ = replaceTimers({
+      setInterval: (task) => {
+        look = task
+        return set(() => {}, 60_000)
+      }
+    })
+    t.mock.method(performance, 'now', () => time)
+    const closed: string[] = []
+    let isActive = true
+    const session = { protocol: {}, takeActivity: () => isActive }
+    const sessions = new Set([session]) as never as ReadonlySet<Session>
+    const times = new ConnectionTimes(sessions, { idle: 400, silence: 0, age: 0 }, (_session, limit) => {
+      closed.push(limit)
+    })
+    const after = (pause: number) => {
+      time += pause
+      look()
+      return closed
+    }
+    times.start()
+    after(100)
+    isActive = false
+    assert.deepEqual(after(60_000), [])
+    isActive = true
+    assert.deepEqual(after(100), [])
+    isActive = false
+    for (let at = 0; at < 3; at++) assert.deepEqual(after(100), [])
+    assert.deepEqual(after(100), ['idle'])
+    times.stop()
+  })
+})
+
 describe('a connection', () => {
   const NONE = { idle: 0, silence: 0, age: 0 }
 

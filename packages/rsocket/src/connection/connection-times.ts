@@ -45,7 +45,15 @@ export class ConnectionTimes {
     const shortest = Math.min(...[idle, silence, age].filter((limit) => limit > 0))
     if (shortest === Number.POSITIVE_INFINITY) return
     const pause = Math.ceil(shortest / LOOKS)
-    this.#timer ??= unref(setInterval(() => this.look(performance.now()), pause))
+    let lookedAt = performance.now()
+    const look = () => {
+      const now = performance.now()
+      const stoodStill = now - lookedAt > 2 * pause
+      lookedAt = now
+      // What has arrived while this process stood still is not read yet: by the next look it is.
+      if (!stoodStill) this.look(now)
+    }
+    this.#timer ??= unref(setInterval(look, pause))
   }
 
   /** Stops the checks. */

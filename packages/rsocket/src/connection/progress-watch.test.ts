@@ -37,6 +37,22 @@ describe('the watch of an incomplete message', () => {
     one.stop()
   })
 
+  it('lets what has arrived while the process stood still be read first', async () => {
+    const stalled = Promise.withResolvers<void>()
+    const one = new ProgressWatch(TIMEOUT, () => ({ unsent: 0, isHeldBack: false }), stalled.resolve)
+    one.incomplete(10, 0)
+    time = TIMEOUT + 60_000
+    one.check()
+    one.incomplete(5_000, 0)
+    time += TIMEOUT - 1
+    one.check()
+    time += 2_000
+    one.check()
+    // Nothing has arrived in the turn of the socket.
+    await stalled.promise
+    one.stop()
+  })
+
   it('is not put off by single bytes', () => {
     const { watch: one, seen } = watch()
     for (time = 0; time < TIMEOUT; time += 100) one.incomplete(1, 0)

@@ -7,6 +7,9 @@ import { unref } from '../host.ts'
 /** Characters or bytes of an incomplete message that count as progress. Single bytes now and then do not count. */
 export const PROGRESS = 1024
 
+/** Milliseconds by which a check is late in a process that stood still. */
+const STOOD_STILL = 1_000
+
 /** The state of a watched connection. */
 export interface WatchedState {
   /** Bytes that the peer has not read yet. If they become fewer, the peer is alive. */
@@ -25,6 +28,8 @@ export class ProgressWatch {
   /** Number of characters or bytes since the last progress, plus 1; 0 while no message is incomplete. */
   #arrived = 0
   #unsentSeen = 0
+  /** The socket has got a turn, because the process stood still. */
+  #isLate = false
 
   /**
    * @param timeout milliseconds without progress
@@ -68,7 +73,10 @@ export class ProgressWatch {
     if (state.unsent < this.#unsentSeen || state.isHeldBack) this.#progressAt = now
     this.#unsentSeen = state.unsent
     const left = Math.ceil(this.#progressAt + this.#timeout - now)
-    if (left > 0) this.#timer = unref(setTimeout(check, left, this))
+    // What has arrived while the process stood still is read first.
+    const isLate = left < -STOOD_STILL && !this.#isLate
+    this.#isLate = isLate
+    if (left > 0 || isLate) this.#timer = unref(setTimeout(check, Math.max(0, left), this))
     else this.#stalled()
   }
 }

@@ -2,6 +2,9 @@
 import { LONGEST_TIME } from '../options.ts'
 import type { Timer, TimerOwner } from './timer.ts'
 
+/** Milliseconds by which a timer is late in a process that stood still: suspended, or collecting garbage. */
+const STOOD_STILL = 1_000
+
 /** Wakes its owner at the earliest deadline that was asked for. */
 export class DeadlineTimer implements Timer {
   owner: TimerOwner
@@ -9,6 +12,8 @@ export class DeadlineTimer implements Timer {
   readonly #longest: number
   #timer: ReturnType<typeof setTimeout> | undefined
   #at = Number.POSITIVE_INFINITY
+  /** The sockets have got a turn, because the process stood still. */
+  #isLate = false
 
   /**
    * @param settle is called before the owner is woken, to handle an answer or sign of life that has arrived but was not
@@ -41,8 +46,17 @@ export class DeadlineTimer implements Timer {
     this.#at = Number.NEGATIVE_INFINITY
   }
 
-  /** Wakes the owner. Called by the timer. */
+  /**
+   * Wakes the owner. Called by the timer. Runtimes call timers before they read sockets, so the answers and signs of life
+   * that have come while the process stood still are read first.
+   */
   fire(): void {
+    if (!this.#isLate && this.now() - this.#at > STOOD_STILL) {
+      this.#isLate = true
+      this.#timer = setTimeout(fire, 0, this)
+      return
+    }
+    this.#isLate = false
     this.#at = Number.POSITIVE_INFINITY
     this.#settle?.()
     // `settle` may have ended the connection, which stops the timer.
