@@ -9,8 +9,9 @@ import { collected } from '@elysia-microservices/test-support'
 import { type Implements, type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import type { GetOrder, Order, Orders, OrdersHandlers } from '../fixtures/shop-types.ts'
+import { testsFolder } from '../workspace.ts'
 
-const FIXTURES = join(import.meta.dirname, '../fixtures')
+const FIXTURES = join(testsFolder, 'fixtures')
 
 describe('the contract of a .proto', () => {
   it('has the types of what is sent and arrives over gRPC', async () => {

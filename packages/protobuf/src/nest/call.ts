@@ -11,7 +11,9 @@ import { metadataOfFailure } from './failure.ts'
 type Listener = (...args: unknown[]) => void
 
 /** The class `EventEmitter` of Node. */
-export type EmitterClass = new () => {
+export type EmitterClass = new (
+  options: undefined
+) => {
   on(event: string, listener: Listener): unknown
   once(event: string, listener: Listener): unknown
   emit(event: string, ...args: unknown[]): boolean
@@ -36,49 +38,57 @@ export interface GrpcCallFacts {
   sendMetadata(metadata: unknown): void
 }
 
-/** Facts of a message, for all kinds of calls. */
-export class MessageFacts implements GrpcCallFacts {
-  readonly #message: GrpcMessage
-  #metadata: GrpcMetadata | undefined
+/** Calls the function when the caller of a message leaves; at once if it has left. */
+export function whenCancelled({ signal }: Pick<GrpcMessage, 'signal'>, act: () => void): void {
+  if (signal.aborted) act()
+  else signal.addEventListener('abort', act, { once: true })
+}
 
-  constructor(message: GrpcMessage) {
-    this.#message = message
-  }
+/** Makes the class from which the classes of calls are derived: a class of Node, with the facts of a message. */
+export function callOver<Base extends object, Options>(
+  NodeClass: new (options: Options) => Base
+): new (
+  message: GrpcMessage,
+  options: Options
+) => Base & GrpcCallFacts {
+  class Call extends (NodeClass as new (options: Options) => object) implements GrpcCallFacts {
+    readonly #message: GrpcMessage
+    #metadata: GrpcMetadata | undefined
 
-  get metadata(): GrpcMetadata {
-    this.#metadata ??= readGrpcMetadata(this.#message.metadata)
-    return this.#metadata
-  }
+    constructor(message: GrpcMessage, options: Options) {
+      super(options)
+      this.#message = message
+    }
 
-  get cancelled(): boolean {
-    return this.#message.signal.aborted
-  }
+    get metadata(): GrpcMetadata {
+      this.#metadata ??= readGrpcMetadata(this.#message.metadata)
+      return this.#metadata
+    }
 
-  getPeer(): string {
-    const { address, port } = this.#message.peer ?? {}
-    if (address === undefined) return 'unknown'
-    return port === undefined ? address : `${address}:${port}`
-  }
+    get cancelled(): boolean {
+      return this.#message.signal.aborted
+    }
 
-  getDeadline(): number {
-    const { remaining } = this.#message
-    return remaining === undefined ? Number.POSITIVE_INFINITY : Math.round(Date.now() + remaining)
-  }
+    getPeer(): string {
+      const { address, port } = this.#message.peer ?? {}
+      if (address === undefined) return 'unknown'
+      return port === undefined ? address : `${address}:${port}`
+    }
 
-  getPath(): string {
-    return `/${this.#message.calledMethod?.path ?? this.#message.pattern}`
-  }
+    getDeadline(): number {
+      const { remaining } = this.#message
+      return remaining === undefined ? Number.POSITIVE_INFINITY : Math.round(Date.now() + remaining)
+    }
 
-  sendMetadata(metadata: unknown): void {
-    setMetadata(this.#message.set, 'headers', metadata)
-  }
+    getPath(): string {
+      return `/${this.#message.calledMethod?.path ?? this.#message.pattern}`
+    }
 
-  /** Calls the function when the caller leaves; at once if it has left. */
-  whenCancelled(act: () => void): void {
-    const { signal } = this.#message
-    if (signal.aborted) act()
-    else signal.addEventListener('abort', act, { once: true })
+    sendMetadata(metadata: unknown): void {
+      setMetadata(this.#message.set, 'headers', metadata)
+    }
   }
+  return Call as never
 }
 
 /**
@@ -117,39 +127,15 @@ export function grpcCallOver(
   message: GrpcMessage,
   request: unknown
 ) => GrpcCall {
-  return class extends Emitter implements GrpcCall {
+  return class extends callOver(Emitter) implements GrpcCall {
     readonly request: unknown
-    readonly #facts: MessageFacts
+    readonly #message: GrpcMessage
     #isWatched = false
 
     constructor(message: GrpcMessage, request: unknown) {
-      super()
+      super(message, undefined)
       this.request = request
-      this.#facts = new MessageFacts(message)
-    }
-
-    get metadata(): GrpcMetadata {
-      return this.#facts.metadata
-    }
-
-    get cancelled(): boolean {
-      return this.#facts.cancelled
-    }
-
-    getPeer(): string {
-      return this.#facts.getPeer()
-    }
-
-    getDeadline(): number {
-      return this.#facts.getDeadline()
-    }
-
-    getPath(): string {
-      return this.#facts.getPath()
-    }
-
-    sendMetadata(metadata: unknown): void {
-      this.#facts.sendMetadata(metadata)
+      this.#message = message
     }
 
     override on(event: string, listener: Listener): unknown {
@@ -179,7 +165,7 @@ export function grpcCallOver(
     #watch(event: string): void {
       if (event !== 'cancelled' || this.#isWatched) return
       this.#isWatched = true
-      this.#facts.whenCancelled(() => this.emit('cancelled', 'cancelled'))
+      whenCancelled(this.#message, () => this.emit('cancelled', 'cancelled'))
     }
   }
 }

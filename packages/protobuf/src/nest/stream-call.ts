@@ -11,8 +11,8 @@ import {
   type StreamSink,
   type StreamSource
 } from '@elysia-microservices/transport/kit'
-import type { GrpcMessage, GrpcMetadata } from '@elysia-microservices/transport/nest'
-import { type GrpcCallFacts, MessageFacts, setMetadata } from './call.ts'
+import type { GrpcMessage } from '@elysia-microservices/transport/nest'
+import { callOver, type GrpcCallFacts, setMetadata, whenCancelled } from './call.ts'
 import { noAnswer } from './failure.ts'
 
 type Done = (error?: Error | null) => void
@@ -46,10 +46,9 @@ export interface GrpcStreamCall extends GrpcCallFacts {
  * @param Duplex of Node
  */
 export function grpcStreamCallOver(Duplex: DuplexClass): new (message: GrpcMessage) => GrpcStreamCall {
-  return class extends Duplex implements GrpcStreamCall {
+  return class extends callOver(Duplex) implements GrpcStreamCall {
     readonly answer: object
     readonly #message: GrpcMessage
-    readonly #facts: MessageFacts
     readonly #out = new Written()
     #source: StreamSource | undefined
     #trailers: unknown
@@ -57,9 +56,8 @@ export function grpcStreamCallOver(Duplex: DuplexClass): new (message: GrpcMessa
     #failure: ErrorAnswer | undefined
 
     constructor(message: GrpcMessage) {
-      super({ objectMode: true })
+      super(message, { objectMode: true })
       this.#message = message
-      this.#facts = new MessageFacts(message)
       this.answer = this.#out
       this.#out.left = () => this.#left()
       // As in grpc-js, an error that is emitted is the status of the call.
@@ -67,31 +65,7 @@ export function grpcStreamCallOver(Duplex: DuplexClass): new (message: GrpcMessa
         this.#failure ??= new ErrorAnswer(error)
         super.end()
       })
-      this.#facts.whenCancelled(() => this.#left())
-    }
-
-    get metadata(): GrpcMetadata {
-      return this.#facts.metadata
-    }
-
-    get cancelled(): boolean {
-      return this.#facts.cancelled
-    }
-
-    getPeer(): string {
-      return this.#facts.getPeer()
-    }
-
-    getDeadline(): number {
-      return this.#facts.getDeadline()
-    }
-
-    getPath(): string {
-      return this.#facts.getPath()
-    }
-
-    sendMetadata(metadata: unknown): void {
-      this.#facts.sendMetadata(metadata)
+      whenCancelled(message, () => this.#left())
     }
 
     /** @param trailers metadata for the end of the answer */
