@@ -2,6 +2,7 @@
 import type { Source, TlsServerOptions } from '@elysia-microservices/tcp'
 import {
   type Address,
+  type Carrying,
   type ClientContext,
   type ClientTransport,
   OptionError,
@@ -23,7 +24,7 @@ import { GrpcServer } from './server/server.ts'
 import type { GrpcServerStats } from './server/server-stats.ts'
 
 /** The transport over gRPC, for one service or for any number of clients. */
-export interface GrpcTransport extends Transport {
+export interface GrpcTransport extends Transport, Carrying<'application/protobuf'> {
   readonly name: 'grpc'
   /** The address at which its service listens, with the real port; `undefined` while it does not listen. */
   readonly address: Address | undefined

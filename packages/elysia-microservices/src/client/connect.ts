@@ -156,6 +156,9 @@ export type ConnectOptions<Codec extends CodecName = 'json'> =
 /** The codecs by which the same arrives. */
 type LikeJson = 'json' | 'shapes'
 
+/** What gRPC carries: its contracts have the types that arrive. */
+type Protobuf = 'application/protobuf'
+
 /** Options of `connect()` for a client with `publish` and `group`. */
 type Stored<Codec extends CodecName> = StoringConnectOptions<Codec> | StoreConnectOptions<Codec>
 
@@ -212,6 +215,12 @@ export function connect<Service>(
 export function connect<Service>(
   options: ConnectOptions<'bytes'> & RepeatingOptions<Hidden<Service>>
 ): Client<Service, 'bytes'>
+export function connect<Service>(
+  options: Stored<Protobuf> & RepeatingOptions<Hidden<Service>>
+): StoringClient<Service, Protobuf>
+export function connect<Service>(
+  options: ConnectOptions<Protobuf> & RepeatingOptions<Hidden<Service>>
+): Client<Service, Protobuf>
 export function connect<Service>(
   options: Stored<CodecName> & RepeatingOptions<Hidden<Service>>
 ): StoringClient<Service, CodecName>

@@ -32,7 +32,7 @@ describe('the timer of a connection', () => {
   it('that is stopped in that turn wakes nobody', async (t) => {
     let time = 0
     t.mock.method(performance, 'now', () => time)
-    const timer = new DeadlineTimer({ wake: assert.fail })
+    const timer = new DeadlineTimer({ wake: () => assert.fail() })
     timer.wakeAt(60_000)
     time = 90_000
     timer.fire()
