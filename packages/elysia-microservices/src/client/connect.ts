@@ -156,7 +156,7 @@ export type ConnectOptions<Codec extends CodecName = 'json'> =
 /** The codecs by which the same arrives. */
 type LikeJson = 'json' | 'shapes'
 
-/** What gRPC carries: its contracts have the types that arrive. */
+/** The codec of gRPC, whose contracts have the types that arrive. */
 type Protobuf = 'application/protobuf'
 
 /** Options of `connect()` for a client with `publish` and `group`. */

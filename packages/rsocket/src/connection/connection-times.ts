@@ -50,7 +50,7 @@ export class ConnectionTimes {
       const now = performance.now()
       const stoodStill = now - lookedAt > 2 * pause
       lookedAt = now
-      // What has arrived while this process stood still is not read yet: by the next look it is.
+      // Chunks that arrived while this process stood still are read before the next look.
       if (!stoodStill) this.look(now)
     }
     this.#timer ??= unref(setInterval(look, pause))

@@ -73,7 +73,7 @@ export class ProgressWatch {
     if (state.unsent < this.#unsentSeen || state.isHeldBack) this.#progressAt = now
     this.#unsentSeen = state.unsent
     const left = Math.ceil(this.#progressAt + this.#timeout - now)
-    // What has arrived while the process stood still is read first.
+    // Chunks that arrived while the process stood still are read first.
     const isLate = left < -STOOD_STILL && !this.#isLate
     this.#isLate = isLate
     if (left > 0 || isLate) this.#timer = unref(setTimeout(check, Math.max(0, left), this))
