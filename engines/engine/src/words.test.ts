@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { isSecret, newSecret, SECRET_LENGTH } from './secret.ts'
+import { forgetSecrets, isSecret, newSecret, SECRET_LENGTH } from './secret.ts'
 import {
   bytesOf,
   type CallerKind,
@@ -41,6 +41,18 @@ describe('a reply token', () => {
         }
       )
     )
+  })
+
+  it('reads as it was written with the least of each number', () => {
+    const token = replyToken('stream', 0, newSecret(), 1, 1, 1, 1)
+    assert.deepEqual(readReply(INBOX + token), {
+      kind: 'stream',
+      timeout: 1,
+      demand: 1,
+      window: 1,
+      lifetime: 1
+    })
+    assert.equal(readReply(INBOX + replyToken('request', 0, newSecret(), 0.2))?.timeout, 1)
   })
 
   it('of another version, or written otherwise, is none of ours', () => {
@@ -99,6 +111,12 @@ describe('a reply token', () => {
 describe('a number in words', () => {
   it('is whole and in decimal digits, or none', () => {
     fc.assert(fc.property(fc.nat(), (n) => assert.equal(numberIn(`x${n}y`, 1, 1 + String(n).length), n)))
+    for (const [start, end] of [
+      [0, 0],
+      [1, 0],
+      [2, 2]
+    ] as const)
+      assert.equal(numberIn('123', start, end), -1)
     for (const text of ['', '-1', '1.5', '1e3', 'NaN', ' 1', '1 ', '0x1', '9'.repeat(16), '٣'])
       assert.equal(numberIn(text, 0), -1, text)
     assert.equal(numberIn('9'.repeat(15), 0), 999_999_999_999_999)
@@ -133,10 +151,23 @@ describe('a secret', () => {
     for (const secret of secrets) assert.match(secret, /^[a-z2-7]{12}$/)
     assert.ok(isSecret(`x${secrets[0]}`, 1))
     assert.ok(!isSecret('x', 0) && !isSecret('A'.repeat(SECRET_LENGTH), 0))
+    for (const letter of '189az{`')
+      assert.equal(isSecret(letter.repeat(SECRET_LENGTH), 0), /[a-z]/.test(letter))
     // Each letter of the alphabet occurs at each position.
     for (let at = 0; at < SECRET_LENGTH; at++)
       assert.equal(new Set(secrets.map((secret) => secret[at])).size, 32)
   })
+})
+
+it('secrets of a process that begins anew come from new random bytes', (t) => {
+  const random = t.mock.method(crypto, 'getRandomValues')
+  newSecret()
+  random.mock.resetCalls()
+  newSecret()
+  assert.equal(random.mock.callCount(), 0)
+  forgetSecrets()
+  newSecret()
+  assert.equal(random.mock.callCount(), 1)
 })
 
 describe('words', () => {

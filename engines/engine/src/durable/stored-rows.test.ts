@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { collected } from '@elysia-microservices/test-support'
 import { routeOf } from '@elysia-microservices/transport/kit'
-import { deadLetterOf, inPages, merged, waitingEvent } from './stored-rows.ts'
+import {
+  backlogEvent,
+  deadLetterOf,
+  futureIn,
+  inPages,
+  merged,
+  type StoredRow,
+  waitingEvent
+} from './stored-rows.ts'
 
 describe('a long list', () => {
   for (const [total, limit, expected, pages] of [
@@ -74,4 +82,38 @@ describe('a row', () => {
     const given = deadLetterOf('g', { ...letter, pattern: routeOf(pattern), body })
     assert.deepEqual(given, { pattern: JSON.stringify(pattern), ...shown, ...times })
   })
+
+  it('of an event that waits is shown with the end of its pause, if it has one', () => {
+    const waiting = { ...row, position: 7, attempt: 2, published: 1, due: 5.2 }
+    const shown = { position: '7', pattern: 'p', ...common, publishedAt: new Date(1), attempts: 2 }
+    assert.deepEqual(backlogEvent(waiting, 'pausing'), { ...shown, state: 'pausing', dueAt: new Date(6) })
+    assert.deepEqual(backlogEvent(waiting, 'running'), { ...shown, state: 'running', dueAt: undefined })
+  })
+})
+
+it('the future of a table is asked for by routes, and read in pages behind the last row', async () => {
+  const row = (due: number) => ({ pattern: 'p', id: String(due), key: null, headers: null, body: '{}', due })
+  const asked: unknown[] = []
+  const future = futureIn(async () => ({
+    now: () => 5,
+    cancel: (...given) => asked.push('cancel', ...given) > 0,
+    fire: async (...given) => asked.push('fire', ...given) === 0,
+    waiting: (pattern, behind: StoredRow | undefined, most) => {
+      asked.push(pattern, behind?.['due'], most)
+      return Array.from({ length: most }, (_, n) => row(Number(behind?.['due'] ?? 0) + n + 1))
+    }
+  }))
+  const pattern = { cmd: 'x' }
+  assert.deepEqual(
+    [await future.now(), await future.cancel(pattern, 'a'), await future.fire('p', 'b')],
+    [5, true, false]
+  )
+  assert.deepEqual(asked.splice(0), ['cancel', routeOf(pattern), 'a', 'fire', 'p', 'b'])
+  assert.equal((await collected(future.list({ pattern, limit: 150 }))).length, 150)
+  assert.deepEqual(asked.splice(0), [routeOf(pattern), undefined, 100, routeOf(pattern), 100, 50])
+  for await (const { id } of future.list()) {
+    assert.equal(id, '1')
+    break
+  }
+  assert.deepEqual(asked, [undefined, undefined, 100])
 })

@@ -115,6 +115,15 @@ describe('a message in parts', () => {
     assert.deepEqual([setting.delivered.length, setting.assemblies.size.current, time.timers], [1, 0, 0])
   })
 
+  it('is missed 30 s after its last part at the latest', async () => {
+    using time = new VirtualTime()
+    const setting = new Setting()
+    await setting.begin(partOf(newSecret(), 0, 6, bytes('ab')))
+    await time.pass(1.5 * LOST_AFTER)
+    assert.equal(setting.delivered.length, 1)
+    assert.equal(time.timers, 0)
+  })
+
   it('is refused if a part is missing, comes for another message, or is more than was announced', async () => {
     for (const [index, size, text, reason] of [
       [2, 4, 'cd', /lost/],

@@ -153,6 +153,26 @@ it('an answer whose words wait for room has ended when they have left, and not b
   assert.deepEqual([ended, caller.streams], [[false], 0])
 })
 
+it('headers of an answer come with its first value, also if that had to wait for room', () => {
+  const { answered, connection } = newConnection()
+  const caller = { streams: 0, hasRoomFor: () => false, room: { use() {} } }
+  const turn: (() => void)[] = []
+  Object.assign(connection.callers, { of: () => caller })
+  Object.assign(connection.carrier, { atTurnEnd: (task: () => void) => turn.push(task) })
+  const token = { kind: 'stream', timeout: undefined, demand: 9, window: 100 } as const
+  const answer = new OwnAnswer(connection, 'inbox.1', '"1"', token, () => {})
+  const sets = ['{"headers":{"page":"1"}}']
+  answer.begin({ takeSet: () => sets.shift(), begins() {} } as unknown as IncomingMessage)
+  // A source that cannot wait has emitted before it was asked to wait.
+  assert.equal(answer.next('a'), false)
+  answer.next('b')
+  caller.hasRoomFor = () => true
+  answer.resume()
+  for (const end of turn.splice(0)) end()
+  assert.deepEqual([sets.length, answered.length], [0, 1])
+  assert.match(answered[0] ?? '', /^\+h\d+ \{"headers":\{"page":"1"\}\}\+v\["a","b"\]$/)
+})
+
 it('words that have waited for room count in the window of their stream', () => {
   const { answer, caller, waiting, turnEnds } = waitingAnswer()
   answer.next('x'.repeat(50))

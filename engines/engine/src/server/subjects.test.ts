@@ -72,6 +72,12 @@ describe('subjects', () => {
     assert.deepEqual(counted(subjects, ['audit.>'], 'audit.a.b', 'event'), ['audit.>'])
   })
 
+  it('may get requests if they are of message handlers, or of events at one address', () => {
+    const { all } = subjectsOf({ 'a.*': 'message', 'b.*': 'event', c: 'event', d: 'message' })
+    const answering = all.filter(({ answers }) => answers).map(({ address }) => address)
+    assert.deepEqual(answering, ['a.*', 'c', 'd'])
+  })
+
   it('leave requests alone that only handlers of many events get: another service answers them', () => {
     const subjects = subjectsOf({ '>': 'event', 'orders.*': 'message', 'mails.sent': 'event' })
     assert.deepEqual(counted(subjects, ['>'], 'users.get', 'message'), [])
