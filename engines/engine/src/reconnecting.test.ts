@@ -36,6 +36,29 @@ describe('pauses before a lost server is looked for', () => {
     }
   })
 
+  it('count the connections in a row that have held no longer than the longest pause', () => {
+    let now = 0
+    const clock = mock.method(performance, 'now', () => now)
+    try {
+      const pauses = new Reconnecting({ minDelay: 100, maxDelay: 2_000 })
+      const lostAfter = (milliseconds: number) => {
+        pauses.connected()
+        now += milliseconds
+        pauses.lost()
+        return [pauses.brief, ceiling(pauses)]
+      }
+      assert.equal(pauses.brief, 0)
+      assert.deepEqual([2_000, 1, 2_001, 2_000].map(lostAfter), [
+        [1, 200],
+        [2, 400],
+        [0, 100],
+        [1, 200]
+      ])
+    } finally {
+      clock.mock.restore()
+    }
+  })
+
   it('go on growing while connections are lost at once', () => {
     const pauses = new Reconnecting({ minDelay: 100, maxDelay: 60_000 })
     for (const pause of [200, 400, 800]) {

@@ -59,11 +59,42 @@ describe('publishing in a transaction of the caller', () => {
     assert.equal(asked[0]?.[2], 'true')
   })
 
+  it('is refused while the log is full, and says how much it keeps', async () => {
+    const { sql, asked } = transaction([{ place: 'full 17', is_duplicate: false, is_held: false }])
+    const limited = postgres({ sql: (() => {}) as never, maxBytes: 20 })
+    await assert.rejects(limited.in(sql).publish('p', 1), {
+      name: 'NotStoredError',
+      message: /keeps 17 bytes of events, and may keep 20/
+    })
+    assert.equal(asked[0]?.[3], '20')
+  })
+
+  it('has no time if its delay is none', async () => {
+    const { sql, asked } = transaction([{ stored: '1' }])
+    await store.in(sql).publish('p', 1, { id: 'a', delay: 0 })
+    assert.deepEqual(asked, [['p', 'a', null, null, '{"data":1}', '5000']])
+  })
+
   it('refuses what PostgreSQL cannot keep, and what is no transaction', async () => {
     const { sql, asked } = transaction([])
     await assert.rejects(store.in(sql).publish('p\0', 1), { name: 'OptionError' })
     assert.deepEqual(asked, [])
     const pool = { query() {}, connect() {}, totalCount: 0 } as unknown as TransactionSql
     await assert.rejects(store.in(pool).publish('p', 1), /sql is a pool/)
+  })
+})
+
+describe('the patterns of events in PostgreSQL', () => {
+  it('have at most 1,024 bytes, and no control characters', async () => {
+    const context = { logger: { error() {}, warn() {} }, timeout: 1_000, dispatcher: undefined }
+    const client = store.client(context)
+    const refusal = (pattern: string) =>
+      client
+        .publish(pattern, 1)
+        .then(assert.fail, ({ message }: Error) => /cannot carry the pattern .*: (.*)$/.exec(message)?.[1])
+    assert.equal(await refusal('é'.repeat(512)), undefined)
+    assert.equal(await refusal(`${'é'.repeat(512)}x`), 'it has more than 1,024 bytes')
+    assert.equal(await refusal('a\n'), 'it has a control character or half of a character')
+    await client.close()
   })
 })

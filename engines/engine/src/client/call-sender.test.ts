@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { VirtualTime } from '@elysia-microservices/test-support'
-import type { ClientContext, OpenCalls, PendingCall } from '@elysia-microservices/transport/kit'
+import {
+  type ClientContext,
+  NotStoredError,
+  type OpenCalls,
+  type PendingCall
+} from '@elysia-microservices/transport/kit'
 import type { Engine } from '../carrier.ts'
-import type { PartedCarrier } from '../parts/parts.ts'
+import { MARGIN, type PartedCarrier } from '../parts/parts.ts'
 import { LOST_AFTER } from '../words.ts'
 import { CallSender } from './call-sender.ts'
 
@@ -55,6 +60,17 @@ describe('a call of which nothing is heard', () => {
     assert.deepEqual(happened.slice(2), ['ConnectionError'])
   })
 
+  it('is given up as long after its service has said that it is gone, though nobody had asked', async () => {
+    using time = new VirtualTime()
+    const { sender, call, happened } = begin()
+    sender.absent(call)
+    const now = time.now
+    sender.ask(call, now + LOST_AFTER)
+    assert.deepEqual(happened, [ASKED])
+    sender.ask(call, now + LOST_AFTER + 1)
+    assert.deepEqual(happened.slice(1), ['ConnectionError'])
+  })
+
   it('is waited for as long as nobody says that it is gone', () => {
     const { sender, call, happened } = begin()
     for (const now of [T, T + LOST_AFTER + 1, T + 9 * LOST_AFTER]) sender.ask(call, now)
@@ -82,13 +98,14 @@ function sending() {
     isInbox: () => true,
     forget: (reply: string) => void happened.push(`drops the parts of ${reply}`),
     over: (head: string) => void happened.push(`over ${head}`),
+    togetherAt: (address: string) => `together.${address}`,
     publish: (to: string) => void happened.push(`publishes to ${to}`)
   }
   const calls = {
     isWaiting: (call: PendingCall) => waiting.has(call),
     wait(call: PendingCall, until: number) {
       waiting.add(call)
-      happened.push(`waits ${until - performance.now()}`)
+      happened.push(`waits ${Math.ceil(until - performance.now())}`)
     },
     complete: () => void happened.push('completes'),
     fail: (_: PendingCall, error: Error) => void happened.push(`fails ${error.name}`)
@@ -190,6 +207,20 @@ describe('a call that nobody takes', () => {
   })
 })
 
+describe('a call whose address may not be used', () => {
+  it('fails; if only that of batches may not, the calls of a batch are sent alone', () => {
+    const { sender, call, happened } = sending()
+    const error = new TypeError('no permission')
+    const other = call('request', { pattern: 'q', batch: 1 })
+    const calls = [call('request', { batch: 0 }), call('request', { batch: 3, mayHaveRun: true }), other]
+    sender.refused('p', calls, error)
+    assert.deepEqual(happened.splice(0), ['fails TypeError', 'fails TypeError'])
+    sender.refused('together.p', calls, error)
+    assert.deepEqual(happened, ['over inbox.1r7-abcdefghijkl-', 'waits 0'])
+    assert.deepEqual([calls[1]?.mayHaveRun, other.mayHaveRun], [false, true])
+  })
+})
+
 describe('the question about a call', () => {
   it('is not asked of an event, of what waits or was not sent, and of a request that is still being sent', () => {
     const { sender, call, happened } = sending()
@@ -200,5 +231,129 @@ describe('the question about a call', () => {
     for (const one of [call('event'), waits, call('stream', { mayHaveRun: false })])
       for (const now of [T, T + 1]) sender.ask(one, now)
     assert.deepEqual(happened, [])
+  })
+})
+
+/** A sender of events over a server that confirms them when the test says so. */
+function emitting(maxPayload = 10_000) {
+  const happened: string[] = []
+  const confirms: { resolve(): void; reject(error: Error): void }[] = []
+  const carrier = {
+    maxPayload,
+    emit: (address: string, packet: string, reply?: string) =>
+      void happened.push(`emits ${address} ${packet.length}${reply === undefined ? '' : ' and asks'}`),
+    atTurnEnd: (task: () => void) => void setImmediate(task),
+    flush: () => new Promise<void>((resolve, reject) => confirms.push({ resolve, reject })),
+    forget() {}
+  }
+  let sequence = 0
+  const waiting = new Set<PendingCall>()
+  const calls = {
+    add: (call: PendingCall) => Object.assign(call, { sequence: ++sequence }),
+    isWaiting: (call: PendingCall) => waiting.has(call),
+    complete: ({ name }: PendingCall) => void happened.push(`completes ${name}`),
+    fail: ({ name }: PendingCall, error: Error) =>
+      void happened.push(
+        `fails ${name} ${error.name} ${(error as { mayHaveRun?: boolean }).mayHaveRun}: ${error.message}`
+      )
+  }
+  const sender = new CallSender(
+    { title: 'SHOP' } as unknown as Engine,
+    carrier as unknown as PartedCarrier,
+    'inbox.',
+    {} as ClientContext,
+    calls as unknown as OpenCalls
+  )
+  const emit = (name: string, json = '1') => {
+    const call = {
+      kind: 'event',
+      pattern: name,
+      name,
+      timeout: 0,
+      lifetimeLeft() {}
+    } as unknown as PendingCall
+    sender.send(call, { address: name, headers: undefined, head: '{"pattern":1', json, input: undefined })
+    return call
+  }
+  const confirmed = async (end: (one: (typeof confirms)[number]) => void) => {
+    await Promise.resolve()
+    for (const one of confirms.splice(0)) end(one)
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+  }
+  return { sender, emit, confirms, confirmed, waiting, happened }
+}
+
+describe('events', () => {
+  it('of one turn are confirmed together, in order, and the next ones alone', async () => {
+    const { emit, confirms, confirmed, happened } = emitting()
+    for (const name of ['a', 'b']) assert.equal(emit(name).mayHaveRun, true)
+    await Promise.resolve()
+    assert.equal(confirms.length, 1)
+    emit('c')
+    await Promise.resolve()
+    assert.equal(confirms.length, 2)
+    await confirmed((one) => one.resolve())
+    assert.deepEqual(happened.slice(3), ['completes a', 'completes b', 'completes c'])
+  })
+
+  it('that were sent again meanwhile, or wait, are not ended by the confirmation of an earlier attempt', async () => {
+    for (const end of ['resolve', 'reject'] as const) {
+      const { emit, confirmed, waiting, happened } = emitting()
+      const [again, waits] = [emit('again'), emit('waits'), emit('ends')] as const
+      await Promise.resolve()
+      Object.assign(again, { sequence: 99 })
+      waiting.add(waits)
+      await confirmed((one) => one[end](new Error('lost')))
+      assert.deepEqual(
+        happened.slice(3).map((one) => one.split(' ').slice(0, 2).join(' ')),
+        [end === 'resolve' ? 'completes ends' : 'fails ends']
+      )
+    }
+  })
+
+  it('fail with the refusal of the server if that can only be of them, and may be stored otherwise', async () => {
+    const refusal = new NotStoredError('the disk is full', true)
+    const lost = new Error('gone')
+    for (const [names, error, told] of [
+      [['a'], refusal, 'NotStoredError'],
+      [['a', 'b'], refusal, 'ConnectionError true: the disk is full'],
+      [['a'], lost, 'ConnectionError true: The connection was lost before the server had confirmed the event']
+    ] as const) {
+      const { emit, confirmed, happened } = emitting()
+      for (const name of names) emit(name)
+      await confirmed((one) => one.reject(error))
+      const failed = happened.slice(names.length)
+      assert.equal(failed.length, names.length)
+      for (const [n, name] of names.entries())
+        assert.ok(failed[n]?.startsWith(`fails ${name} ${told}`), failed[n])
+    }
+  })
+
+  it('are refused at once if they are larger than a message of the server, counted in bytes', () => {
+    const most = 10_000 - MARGIN
+    const around = '{"pattern":1,"data":}'.length
+    const { emit, happened } = emitting()
+    emit('a', 'x'.repeat(most - around))
+    emit('b', 'é'.repeat(Math.floor((most - around) / 2)))
+    for (const json of ['x'.repeat(most - around + 1), 'é'.repeat((most - around) / 2 + 1)])
+      assert.throws(() => emit('c', json), {
+        name: 'PayloadTooLargeError',
+        message: /the largest message of the SHOP server/
+      })
+    assert.equal(happened.length, 2)
+  })
+
+  it('ask whether anybody listens for a while after the return of a server, whose services may come later', async () => {
+    using time = new VirtualTime()
+    const { sender, emit, happened } = emitting()
+    sender.restored()
+    emit('a')
+    await time.pass(5_000)
+    emit('b')
+    assert.deepEqual(
+      happened.filter((one) => one.startsWith('emits')).map((one) => one.endsWith('asks')),
+      [true, false]
+    )
   })
 })

@@ -1,7 +1,7 @@
 /** The connection of a client, from its first use to its end, and what the user is told of it. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { type ConnectionEvent, OptionError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, type ConnectionEvent, OptionError } from '@elysia-microservices/transport/kit'
 import type { CarrierListener } from '../carrier.ts'
 import { Ends } from '../testing/ends.ts'
 import type { TestCarrier } from '../testing/hub.ts'
@@ -36,8 +36,7 @@ describe('a client over an engine', () => {
     const client = ends.client()
     await Promise.all([client.connect(), client.connect()])
     await client.connect()
-    assert.equal(listeners.length, 1)
-    assert.equal(ends.hub.carriers.size, 1)
+    assert.deepEqual([listeners.length, ends.hub.carriers.size, client.name], [1, 1, 'test'])
   })
 
   it('tells of its connection: made, lost, back, given up, closed', async () => {
@@ -51,7 +50,9 @@ describe('a client over an engine', () => {
     ends.lastCarrier.lose()
     assert.deepEqual(told.splice(0), ['reconnecting', 'disconnected hub'])
     const { error } = seen.at(-1) as Extract<ConnectionEvent, { type: 'disconnected' }>
-    assert.equal(error.message, 'The connection to TEST at hub was lost before the answer came')
+    assert.ok(error instanceof ConnectionError)
+    const message = 'The connection to TEST at hub was lost before the answer came'
+    assert.deepEqual([error.message, error.mayHaveRun], [message, true])
     ends.lastCarrier.restore()
     assert.deepEqual(told.splice(0), ['connected', 'connected hub'])
     ends.lastCarrier.end(new Error('expired'))
@@ -63,6 +64,17 @@ describe('a client over an engine', () => {
     await client.close()
     assert.deepEqual(told, [])
     assert.deepEqual(client.status, 'closed')
+  })
+
+  it('that reaches another server in the end does not say that its calls use others: it has one connection', async () => {
+    const client = ends.client()
+    ends.engine.refusal = new Error('refused')
+    await assert.rejects(client.connect(), /refused/)
+    ends.engine.refusal = undefined
+    const open = ends.engine.open
+    ends.engine.open = async (listener) => Object.assign(await open(listener), { server: 'another' })
+    await client.connect()
+    assert.deepEqual(ends.log, [])
   })
 
   it('says in the log why its server is lost, if the engine knows it', async () => {
@@ -87,8 +99,7 @@ describe('a client over an engine', () => {
     const client = ends.client()
     await client.connect()
     const listener = listeners.at(-1) as CarrierListener
-    const missed = () =>
-      client.request('hangs', 1, { timeout: 5 }).then(assert.fail, (error) => error.message)
+    const missed = () => client.request('hangs', 1, { timeout: 5 }).catch((error: Error) => error.message)
     listener.halted?.('memory alarm')
     assert.match(await missed(), /within 5 ms: TEST takes no messages at the moment \(memory alarm\)$/)
     listener.halted?.(undefined)
@@ -108,7 +119,7 @@ describe('a client over an engine', () => {
     await ends.serve(HANGS)
     const client = ends.client()
     await client.connect()
-    const other = client.request('hangs', 1).catch((error) => error.message)
+    const other = assert.rejects(client.request('hangs', 1), /closed/)
     ends.hub.pause()
     const refused = client.request('secret', 1)
     const [, listener] = listeners as [CarrierListener, CarrierListener]
@@ -123,7 +134,7 @@ describe('a client over an engine', () => {
     assert.equal(client.inFlight, 1)
     ends.hub.resume()
     await client.close()
-    assert.match(await other, /closed/)
+    await other
   })
 
   it('throws what cannot be published at the call that sends it, and logs what it cannot handle', async () => {

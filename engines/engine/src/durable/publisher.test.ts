@@ -366,6 +366,35 @@ describe('a publisher', () => {
     publisher.failWaiting(new Error('no server'))
     await settled
     assert.ok(publisher.isIdle)
+    const next = publisher.publish(event('next'))
+    server.isConnected = true
+    publisher.restored()
+    await serve(server, [next])
+    publisher.close(new Error('over'))
+  })
+
+  it('lets no more bytes wait than they may be, and counts what has ended once, sent or not', async () => {
+    const most = 64 * 1024 * 1024
+    const { publisher, server } = publishing()
+    const given = new AbortController()
+    const sent = assert.rejects(publisher.publish(event('sent', { signal: given.signal })), {
+      code: 'CANCELED'
+    })
+    await turn()
+    assert.equal(server.sent.length, 1)
+    given.abort()
+    await sent
+    server.lose()
+    for (let time = 0; time < 2; time++) {
+      const halves = [most / 2, most / 2].map((size, n) => publisher.publish(event(String(n), { size })))
+      const failed = Promise.allSettled(halves)
+      await assert.rejects(publisher.publish(event('more', { size: 1 })), { code: 'OVERLOADED' })
+      publisher.failWaiting(new Error('no server'))
+      assert.deepEqual(
+        (await failed).map((one) => one.status === 'rejected' && one.reason.message),
+        ['no server', 'no server']
+      )
+    }
     publisher.close(new Error('over'))
   })
 })

@@ -1,7 +1,7 @@
 /** The client of a store over connections that tests lose and end. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, type ConnectionEvent } from '@elysia-microservices/transport/kit'
 import type { CarrierListener } from '../carrier.ts'
 import type { ClientStore, ClientStoreInit } from './client-store.ts'
 import { ConnectedStoreClient } from './store-client.ts'
@@ -21,11 +21,12 @@ class Scene {
   /** Happens while a connection is opened. */
   opening = async (_: CarrierListener): Promise<void> => {}
   init!: ClientStoreInit<Opened>
+  readonly durable: object
   readonly client: ConnectedStoreClient<Opened>
 
   constructor() {
     const tell = (line: string) => void this.told.push(line)
-    const durable = {
+    this.durable = {
       attach: ({ number }: Opened) => tell(`attach ${number}`),
       restored: () => tell('restored'),
       detach: () => tell('detach'),
@@ -43,7 +44,7 @@ class Scene {
       },
       (init) => {
         this.init = init
-        return durable as unknown as ClientStore<Opened>
+        return this.durable as unknown as ClientStore<Opened>
       },
       { logger: { error: tell, warn: tell }, timeout: 1_000, dispatcher: undefined }
     )
@@ -77,7 +78,7 @@ describe('the client of a store', () => {
     const { client } = scene
     await Promise.all([client.connect(), scene.init.connect(), client.connect()])
     await client.connect()
-    assert.equal(scene.opened.length, 1)
+    assert.deepEqual([scene.opened.length, client.name], [1, 'shop'])
     assert.deepEqual([scene.heard, client.status], [['connecting', 'attach 1', 'connected'], 'connected'])
   })
 
@@ -165,5 +166,103 @@ describe('the client of a store', () => {
       scene.heard.filter((line) => /attach|closes/.test(line)),
       ['closes 1']
     )
+  })
+
+  it('tells its listeners which server is connected, lost, or could not be reached', async () => {
+    const scene = new Scene()
+    const seen: ConnectionEvent[] = []
+    const forget = scene.client.onStatus((event) => {
+      if (event.type !== 'status') seen.push(event)
+    })
+    scene.opening = () => Promise.reject(new Error('nobody there'))
+    await assert.rejects(scene.client.connect())
+    scene.opening = async () => {}
+    await scene.client.connect()
+    scene.listener(1).lost()
+    scene.listener(1).restored()
+    assert.deepEqual(
+      seen.map((event) => [event.type, 'endpoint' in event && event.endpoint]),
+      [
+        ['connect-failed', 'shop:1'],
+        ['connected', 'shop:1'],
+        ['disconnected', 'shop:1'],
+        ['connected', 'shop:1']
+      ]
+    )
+    const [failed, , lost] = seen as [ConnectionEvent, ConnectionEvent, ConnectionEvent]
+    assert.equal('error' in failed && failed.error?.message, 'nobody there')
+    const { error } = lost as Extract<ConnectionEvent, { type: 'disconnected' }>
+    assert.ok(error instanceof ConnectionError)
+    assert.deepEqual([error.message, error.mayHaveRun], ['The connection to SHOP at shop:1 was lost', true])
+    forget()
+    scene.listener(1).lost()
+    assert.equal(seen.length, 4)
+  })
+
+  it('that reaches another server in the end does not say that its calls use others: it has one connection', async () => {
+    const scene = new Scene()
+    scene.opening = () => Promise.reject(new Error('nobody there'))
+    await assert.rejects(scene.client.connect())
+    // The next connection is to the second server.
+    scene.opened.push({ number: 1 } as Opened)
+    scene.opening = async () => {}
+    await scene.client.connect()
+    assert.deepEqual(
+      scene.told.filter((line) => line.startsWith('Cannot')),
+      []
+    )
+  })
+
+  it('logs when its server takes no events, and when it takes them again, and what it cannot handle', async () => {
+    const scene = new Scene()
+    await scene.client.connect()
+    scene.told.length = 0
+    const { halted, failed, unpublished } = scene.listener(1)
+    halted?.('no memory')
+    halted?.(undefined)
+    assert.equal(scene.init.halted(), undefined)
+    failed(new Error('a bug'))
+    assert.deepEqual(scene.told, [
+      'SHOP takes no messages at the moment (no memory); events wait',
+      'SHOP takes events again',
+      'A message of SHOP could not be handled'
+    ])
+    const error = new Error('too long')
+    assert.throws(() => unpublished('paid', error), error)
+  })
+
+  it('asks its durable part for all that is of its groups, and of the future', async () => {
+    const scene = new Scene()
+    const asked: unknown[] = []
+    const note =
+      (word: string) =>
+      (...given: unknown[]) => {
+        asked.push([word, ...given])
+        return word
+      }
+    const words = ['publish', 'deadLetters', 'backlog', 'hasGroup', 'pauseGroup', 'lag'] as const
+    const { client } = scene
+    assert.deepEqual([client.lag, client.future], [undefined, undefined])
+    Object.assign(scene.durable, {
+      ...Object.fromEntries(words.map((word) => [word, note(word)])),
+      future: 'future'
+    })
+    const answers: unknown[] = [
+      client.publish('p', 1),
+      client.deadLetters('g'),
+      client.backlog('g'),
+      client.hasGroup('g'),
+      client.pauseGroup('g', true),
+      client.lag?.('g')
+    ]
+    assert.deepEqual([answers, client.future], [words, 'future'])
+    assert.deepEqual(asked, [
+      ['publish', 'p', 1, undefined],
+      ['deadLetters', 'g'],
+      ['backlog', 'g'],
+      ['hasGroup', 'g'],
+      ['pauseGroup', 'g', true],
+      ['lag', 'g']
+    ])
   })
 })

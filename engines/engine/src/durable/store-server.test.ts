@@ -26,6 +26,9 @@ class Scene {
   readonly happened: string[] = []
   /** How often the runs of the consumer were cut. */
   cuts = 0
+  /** Of the consumer: the number of runs, and why it gets no events. */
+  running = 0
+  missing: string | undefined
   readonly clock = new ManualClock()
   /** Happens while the consumer starts. */
   starting = async (_: Opened): Promise<void> => {}
@@ -34,6 +37,7 @@ class Scene {
   readonly server: ConnectedStoreServer<Opened>
 
   constructor() {
+    const scene = this
     const write = (line: string) => void this.happened.push(line)
     const tell = (word: string) => async () => void this.happened.push(word)
     const logger = { error: write, warn: write }
@@ -54,8 +58,13 @@ class Scene {
           detach() {},
           close() {},
           consumer: ({ pattern, group }) => ({
-            running: 0,
-            figures: { pattern, group, lag: 0, deadLetters: 0, redeliveries: 0, isPaused: false },
+            get running() {
+              return scene.running
+            },
+            get figures() {
+              const figures = { pattern, group, lag: 0, deadLetters: 0, redeliveries: 0, isPaused: false }
+              return { ...figures, ...(scene.missing !== undefined && { unavailable: scene.missing }) }
+            },
             start: async (connection) => {
               this.happened.push(`starts over ${connection.number}`)
               await this.starting(connection)
@@ -250,5 +259,53 @@ describe('a service whose store', () => {
     await scene.clock.advance(LONG)
     assert.equal(scene.opened.length, 1)
     assert.equal(scene.unavailable, undefined)
+  })
+
+  it('has figures of what runs and of what is missing, and says what it can', async () => {
+    const scene = new Scene()
+    const { server } = scene
+    assert.deepEqual(
+      [server.name, server.hasTransactions, server.sharing],
+      ['shop', STORES_EVERYTHING.transactions, undefined]
+    )
+    const idle = { transport: 'shop', address: undefined, inFlight: { current: 0, limit: false }, streams: 0 }
+    assert.deepEqual(server.stats(), idle)
+    await scene.start()
+    scene.running = 2
+    scene.missing = 'its stream is gone'
+    const { inFlight, unavailable, durable } = server.stats()
+    assert.deepEqual([inFlight.current, unavailable, durable?.length], [2, 'its stream is gone', 1])
+    scene.last.listener.lost('the password has changed')
+    assert.equal(scene.unavailable, `${LOST}: the password has changed`)
+    scene.missing = undefined
+    scene.running = 0
+    await server.stop()
+    assert.deepEqual(server.stats(), idle)
+  })
+
+  it('reports something says so in its log', async () => {
+    const scene = new Scene()
+    await scene.start()
+    scene.happened.length = 0
+    const { refused, unpublished, failed } = scene.last.listener
+    refused('paid', 'publish', new Error('no'))
+    refused('paid', 'listen', new Error('no'))
+    unpublished('paid', new Error('no'))
+    failed(new Error('a bug'))
+    assert.deepEqual(scene.happened, [
+      "SHOP does not let this service publish to 'paid'; give its user the permission",
+      "SHOP does not let this service subscribe to 'paid'; give its user the permission",
+      "A message to 'paid' could not be published",
+      'A message of SHOP could not be handled'
+    ])
+    await scene.server.stop()
+  })
+
+  it('is wanted by no durable handler is not asked at all', async () => {
+    const scene = new Scene()
+    await scene.server.start({ routes: () => [], request: () => undefined, event: () => undefined })
+    scene.server.begin()
+    await scene.server.stop()
+    assert.deepEqual([scene.opened, scene.happened], [[], []])
   })
 })

@@ -201,6 +201,22 @@ describe('large answers', () => {
     setting.close()
   })
 
+  it('wait up to their limit exactly, and a single one waits however large it is', () => {
+    const texts = (length: number) => ({ length, slice: () => 'large' }) as unknown as string
+    for (const [sizes, isTaken] of [
+      [[MAX_WAITING / 2 - 2, 2], true],
+      [[MAX_WAITING / 2 - 2, 3], false],
+      [[MAX_WAITING], true],
+      [[MAX_WAITING + 1], false]
+    ] as const) {
+      const setting = new Setting()
+      const caller = setting.full()
+      const taken = sizes.map((size) => setting.callers.sendOf(caller, setting.answer(), texts(size)))
+      assert.equal(taken.at(-1), isTaken, String(sizes))
+      setting.close()
+    }
+  })
+
   it('leave when the service stops, even without room', () => {
     const setting = new Setting()
     const caller = setting.full()

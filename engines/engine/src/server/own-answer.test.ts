@@ -88,6 +88,24 @@ it('a stream stays within its window, however many characters its caller claims 
   assert.equal(answer.next(LARGE), false, 'More was taken than was sent')
 })
 
+it('a stream fills its window exactly, and goes on when one character of it is taken', () => {
+  const turn: (() => void)[] = []
+  const { answered, connection } = newConnection()
+  Object.assign(connection.carrier, { atTurnEnd: (task: () => void) => turn.push(task) })
+  const token = { kind: 'stream', timeout: undefined, demand: 9, window: 10 } as const
+  const answer = new OwnAnswer(connection, 'inbox.1', '"1"', token, () => {})
+  // Nine characters of a value, as JSON.
+  assert.equal(answer.next('x'.repeat(7)), true)
+  assert.equal(answer.next('x'.repeat(7)), false)
+  for (const end of turn.splice(0)) end()
+  const size = answered[0]?.length ?? 0
+  answer.told(Told.granted, { words: `${Told.granted}9,${size - 10}` } as Carried)
+  assert.equal(answer.next(1), false, 'the window is full')
+  answer.told(Told.granted, { words: `${Told.granted}9,${size - 9}` } as Carried)
+  for (const end of turn.splice(0)) end()
+  assert.equal(answered.length, 2)
+})
+
 it('a stream within its lifetime has what is left of that, not of the wait for its first value, and ends without a timer', async () => {
   using time = new VirtualTime()
   const { answered, connection } = newConnection()

@@ -78,6 +78,24 @@ describe('subjects', () => {
     assert.deepEqual(answering, ['a.*', 'c', 'd'])
   })
 
+  it('count a message once that is for a request and an event of one address, and know which', () => {
+    const routes = [
+      { route: 'a', kind: 'message' },
+      { route: 'a', kind: 'event' }
+    ] as const
+    const subjects = new Subjects(routes, String, { message: 'q', event: undefined })
+    for (const [kind, queue] of [
+      ['message', 'q'],
+      ['event', undefined]
+    ] as const) {
+      const chosen = subjects.all.map((one) => subjects.of(one, 'a', kind)).filter((one) => one !== undefined)
+      assert.deepEqual(
+        chosen.map((one) => one.queue),
+        [queue]
+      )
+    }
+  })
+
   it('leave requests alone that only handlers of many events get: another service answers them', () => {
     const subjects = subjectsOf({ '>': 'event', 'orders.*': 'message', 'mails.sent': 'event' })
     assert.deepEqual(counted(subjects, ['>'], 'users.get', 'message'), [])

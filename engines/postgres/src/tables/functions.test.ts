@@ -355,6 +355,10 @@ describe('a log with a limit', () => {
     await database.tables.advance()
     assert.equal(await kept(), before + 2 * body.length)
     assert.deepEqual((await publish(['e'], 'limit', before))[0]?.full, before + 2 * body.length)
+    const full = before + 3 * body.length
+    assert.deepEqual((await publish(['f'], 'limit', full - 1))[0]?.full, before + 2 * body.length)
+    assert.equal((await publish(['f'], 'limit', full))[0]?.full, undefined)
+    await database.tables.advance()
     await database.query("update elysia_microservices.event set published = now() - interval '2 hours'")
     await database.tables.prune(3_600_000, 1_000)
     const stored = await database.query(

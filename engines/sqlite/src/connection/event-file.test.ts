@@ -341,10 +341,82 @@ describe('an open file', () => {
     assert.deepEqual([setting.told.length, setting.log.lines], [1, []])
   })
 
-  it('writes what is left when it is closed', () => {
+  it('writes what is left when it is closed', async () => {
     const setting = new Setting()
     for (let n = 0; n < 600; n++) setting.publish()
+    const group = setting.group()
+    const member = setting.member(group, 2)
+    while (member.has.length < 2) await setting.turns()
+    let written = 0
+    for (const event of member.has) setting.file.settle(group, { kind: 'done', event }, () => void written++)
+    for (let n = 0; n < 2; n++) setting.publish()
     setting.file.close()
-    assert.equal(setting.told.length, 600)
+    assert.deepEqual([setting.told.length, written], [602, 2])
+  })
+
+  it('that is full when an event of the future is due has it neither in the file nor in memory, and publishes it later', async () => {
+    const setting = new Setting()
+    const { clock, database, file } = setting
+    setting.publish({ id: 'a', due: 500 })
+    await setting.turns()
+    database.isFull = true
+    await clock.advance(500)
+    assert.deepEqual([file.log.last, file.log.bytes, file.log.patterns.find('p')], [0, 0, undefined])
+    database.isFull = false
+    await clock.advance(1_000)
+    setting.publish({ id: 'b' })
+    await setting.turns()
+    assert.deepEqual([setting.told, file.log.last, file.log.bytes], [[undefined, 2], 2, 20])
+  })
+
+  it('gives a dead letter again, and publishes an event of the future, as soon as it is asked to', async () => {
+    const setting = new Setting()
+    const { file } = setting
+    const group = setting.group()
+    const member = setting.member(group, 9)
+    setting.publish({ id: 'a' })
+    setting.publish({ id: 'b', due: 5_000 })
+    await setting.turns()
+    file.settle(group, { kind: 'dead', event: member.has.shift() as TakenEvent, reason: 'no', died: 0 })
+    await setting.turns()
+    assert.deepEqual([file.redrive('g', 7), file.redrive('g', 1), file.discard('g', 1)], [false, true, false])
+    await setting.turns()
+    assert.equal(member.ids, 'a')
+    assert.deepEqual([file.fire('p', 'c'), file.fire('p', 'b'), file.cancel('p', 'b')], [false, true, false])
+    await setting.turns()
+    assert.equal(member.ids, 'ab')
+  })
+
+  it('lets a member leave once, and the others stay', async () => {
+    const setting = new Setting()
+    const group = setting.group()
+    const [one, other] = [setting.member(group, 9), setting.member(group, 9)]
+    for (let n = 0; n < 2; n++) setting.file.leave(group, one)
+    setting.publish({ id: 'a' })
+    await setting.turns()
+    assert.deepEqual([one.ids, other.ids], ['', 'a'])
+    for (let n = 0; n < 2; n++) setting.file.leave(group, other)
+    setting.publish({ id: 'b' })
+    await setting.turns()
+    assert.deepEqual([one.ids, other.ids], ['', 'a'])
+  })
+
+  it('has an event as before when the transaction that was to acknowledge it fails', async () => {
+    const setting = new Setting()
+    const group = setting.group()
+    const member = setting.member(group, 9)
+    setting.publish({ id: 'a' })
+    await setting.turns()
+    const [event] = member.has as [TakenEvent]
+    const fail = () => {
+      throw new Error('no')
+    }
+    assert.throws(() => setting.file.acknowledgeIn(group, event, fail), /no/)
+    assert.deepEqual([group.pending, setting.file.groups.lag(group)], [1, 1])
+    assert.equal(
+      setting.file.acknowledgeIn(group, event, (query) => query('select 1 as n').length),
+      1
+    )
+    assert.deepEqual([group.pending, setting.file.groups.lag(group)], [0, 0])
   })
 })

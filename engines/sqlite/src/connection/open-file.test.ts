@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { Driver } from '../driver.ts'
 import { EventLog } from '../log/event-log.ts'
 import { sqliteOptions } from '../options/options.ts'
 import { drivers, newEvent } from '../testing/open-log.ts'
@@ -129,6 +130,34 @@ describe('a file', () => {
     assert.deepEqual(other.file.query('select 1 as n'), [{ n: 1 }])
     await other.close()
     assert.throws(() => other.file.query('select 1 as n'))
+  })
+
+  it('that could not be used is closed, and the next one that wants it opens it', async () => {
+    const open = { now: 0, ever: 0 }
+    const driver: Driver = (name) => {
+      const database = runtimeDriver(name)
+      const isFirst = open.ever++ === 0
+      open.now++
+      return {
+        exec: (sql) => database.exec(sql),
+        query: (sql, ...values) => database.query(sql, ...values),
+        prepare(sql) {
+          if (isFirst && sql.startsWith('insert into event')) throw new Error('no')
+          return database.prepare(sql)
+        },
+        close() {
+          open.now--
+          database.close()
+        }
+      }
+    }
+    const files = new Files(driver, sqliteOptions(path.join(folder, 'again.db'), {}))
+    const [one, other] = await Promise.allSettled([files.use(), files.use()])
+    assert.deepEqual([one.status, other.status, open], ['rejected', 'rejected', { now: 0, ever: 1 }])
+    const uses = [await files.use(), await files.use()]
+    assert.deepEqual(open, { now: 1, ever: 2 })
+    for (const use of uses) await use.close()
+    assert.equal(open.now, 0)
   })
 
   it('has one owner: another process is told, and gets it when the owner was killed', async () => {

@@ -245,10 +245,54 @@ describe('a group', () => {
   })
 
   it('takes no more bytes at a time than memory has room for', () => {
+    const mebibyte = 1024 * 1024
+    for (const pattern of ['p', '*']) {
+      const given = new OpenLog()
+      const group = given.join('g', pattern)
+      const sizes = { a: 700_000, b: 700_000, c: mebibyte - 700_000, d: 2 * mebibyte, e: 1 }
+      given.publish(0, ...Object.entries(sizes).map(([id, size]) => ({ id, size })))
+      const taken = [1, 2, 3, 4].map(() => ids(given.take(group)).join(''))
+      assert.deepEqual(taken, ['a', 'bc', 'd', 'e'], pattern)
+    }
+  })
+
+  it('with wildcards passes what is not for it in steps, and then has what is', () => {
+    const given = new OpenLog()
+    const group = given.join('g', 'a.*')
+    given.publish(0, ...Array.from({ length: 501 }, () => ({ pattern: 'b' })), { pattern: 'a.x', id: 'a' })
+    assert.deepEqual(ids(given.take(group)), [])
+    assert.deepEqual([group.cursor, group.taken, given.groups.hasMore(group, 0)], [500, 0, true])
+    assert.deepEqual(ids(given.take(group)), ['a'])
+    assert.deepEqual([group.cursor, group.taken, group.pending], [502, 1, 1])
+  })
+
+  it('takes as many as are asked for, of what comes back and of the log together', () => {
+    for (const pattern of ['p', '*']) {
+      const given = new OpenLog()
+      const group = given.join('g', pattern)
+      given.publish(0, ...['a', 'b', 'c', 'd'].map((id) => ({ id })))
+      const [a] = given.take(group, 1) as [TakenEvent]
+      given.settle(group, { kind: 'back', event: a, pause: 0 })
+      assert.deepEqual(ids(given.take(group, 3)), ['a', 'b', 'c'], pattern)
+      assert.deepEqual([group.taken, group.pending, given.groups.lag(group)], [3, 3, 4])
+    }
+  })
+
+  it('has more while something of it is due, or in the log behind its cursor, and nothing while it is paused', () => {
     const given = new OpenLog()
     const group = given.join('g')
-    given.publish(0, ...['a', 'b', 'c'].map((id) => ({ id, size: 700_000 })))
-    assert.deepEqual([ids(given.take(group)), ids(given.take(group))], [['a'], ['b']])
+    const hasMore = (now: number) => given.groups.hasMore(group, now)
+    assert.equal(hasMore(0), false)
+    given.publish(0, { pattern: 'q' })
+    assert.equal(hasMore(0), false)
+    given.publish(0, { id: 'a' })
+    assert.equal(hasMore(0), true)
+    const [a] = given.take(group) as [TakenEvent]
+    assert.equal(hasMore(0), false)
+    given.settle(group, { kind: 'back', event: a, pause: 10 })
+    assert.deepEqual([hasMore(9), hasMore(10)], [false, true])
+    given.groups.pause('g', true)
+    assert.equal(hasMore(10), false)
   })
 
   it('finds its events by an index, however many others there are', () => {
