@@ -1,4 +1,4 @@
-/** What a client takes for the answer to its call: of our services, of Nest's, and of other programs on the engine. */
+/** The answers that a client takes: those of our services, of Nest's, and of other programs on the engine. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { VirtualTime } from '@elysia-microservices/test-support'

@@ -28,7 +28,7 @@ class Scene {
   readonly ends = new Ends()
   readonly listeners: CarrierListener[] = []
   readonly carriers: TestCarrier[] = []
-  /** What happens to the service: calls of its durable handler, of its connections, and lines of the log. */
+  /** All that happens to the service: calls of its durable handler and of its connections, and lines of the log. */
   readonly happened: string[] = []
   /** The requests whose handlers have begun. */
   readonly begun: IncomingMessage[] = []
@@ -179,7 +179,7 @@ describe('a service over an engine', () => {
     await time.until('it runs', () => scene.begun.length === 1)
     await time.pass(100)
     for (const carrier of scene.carriers) carrier.lose()
-    // The call of a connection that is lost has failed, and nobody can say so to the service.
+    // The call fails with its connection, and nobody can tell the service.
     await time.pass(LONG)
     scene.carriers[0]?.restore()
     await time.pass(10_000)

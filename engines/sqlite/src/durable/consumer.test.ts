@@ -17,7 +17,7 @@ import { WatchedDatabase } from '../testing/watched.ts'
 import { SqliteConsumer } from './consumer.ts'
 import { Transactions } from './transactions.ts'
 
-/** Two kept ages of an event, in milliseconds. */
+/** Milliseconds for which events are kept. */
 const MAX_AGE = 10_000
 
 class Scene {
