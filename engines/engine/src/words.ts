@@ -91,7 +91,6 @@ export function readReply(reply: string): ReplyToken | undefined {
   const { length } = reply
   if (letter === REQUEST && second + 1 === length) return PLAIN_REQUEST
   const third = letter === STREAM ? reply.indexOf('-', second + 1) : length
-  if (third === -1) return undefined
   const timeout = third === second + 1 ? undefined : numberIn(reply, second + 1, third)
   if (timeout === -1 || timeout === 0) return undefined
   if (letter !== STREAM)

@@ -89,12 +89,13 @@ describe('the patterns of events in PostgreSQL', () => {
     const context = { logger: { error() {}, warn() {} }, timeout: 1_000, dispatcher: undefined }
     const client = store.client(context)
     const refusal = (pattern: string) =>
-      client
-        .publish(pattern, 1)
-        .then(assert.fail, ({ message }: Error) => /cannot carry the pattern .*: (.*)$/.exec(message)?.[1])
+      client.publish(pattern, 1).then(
+        () => assert.fail('There is no database'),
+        ({ message }: Error) => /cannot carry the pattern .*: (.*)$/.exec(message)?.[1]
+      )
     assert.equal(await refusal('é'.repeat(512)), undefined)
     assert.equal(await refusal(`${'é'.repeat(512)}x`), 'it has more than 1,024 bytes')
-    assert.equal(await refusal('a\n'), 'it has a control character or half of a character')
+    assert.equal(await refusal('a\u0007'), 'it has a control character or half of a character')
     await client.close()
   })
 })

@@ -99,7 +99,11 @@ describe('a client over an engine', () => {
     const client = ends.client()
     await client.connect()
     const listener = listeners.at(-1) as CarrierListener
-    const missed = () => client.request('hangs', 1, { timeout: 5 }).catch((error: Error) => error.message)
+    const missed = () =>
+      client.request('hangs', 1, { timeout: 5 }).then(
+        () => assert.fail('It was answered'),
+        ({ message }: Error) => message
+      )
     listener.halted?.('memory alarm')
     assert.match(await missed(), /within 5 ms: TEST takes no messages at the moment \(memory alarm\)$/)
     listener.halted?.(undefined)
