@@ -159,7 +159,7 @@ describe('a secret', () => {
   })
 })
 
-it('secrets of a process that begins anew come from new random bytes', (t) => {
+it('secrets of another process come from new random bytes', (t) => {
   const random = t.mock.method(crypto, 'getRandomValues')
   newSecret()
   random.mock.resetCalls()

@@ -187,7 +187,7 @@ describe('a client over an engine', () => {
     assert.equal(await client.request('echo', 1), 1)
   })
 
-  it('that is closed while it connects fails whoever waits, at once, and leaves no connection', async () => {
+  it('that is closed while it connects fails all that waits, at once, and leaves no connection', async () => {
     const client = ends.client()
     let open = () => {}
     opening = new Promise((resolve) => (open = resolve))
