@@ -32,7 +32,6 @@ export class Handling {
   readonly #options: HandlingOptions
   readonly #worker: DurableWorker<KafkaEvent>
   readonly #waiting: WaitingEvents
-  #isFeeding = false
   /** Called when there is room again: they let the readers go on. */
   #resume: (() => void)[] = []
   /**
@@ -60,6 +59,7 @@ export class Handling {
           if (event.source.isOurs) this.#worker.add(event)
         },
         acknowledge: (event) => this.done(event),
+        pauses: (event) => this.#failed(event),
         retry: (event, delay) => {
           const put = this.#retry(event, delay).finally(() => {
             this.#beingPut.delete(event)
@@ -110,20 +110,16 @@ export class Handling {
 
   /**
    * Gives the worker as many events as it has room for. An event that ends at once makes room and calls this method
-   * again: the running loop already sees the new room.
+   * again, but no deeper: the worker begins the next event only when it comes back.
    */
   #feed(): void {
-    if (this.#isFeeding) return
-    this.#isFeeding = true
-    try {
-      while (this.#mayFeed) {
-        const event = this.#waiting.next()
-        if (event === undefined) break
-        if (event.attempt > 1) this.#redeliveries++
-        this.#worker.add(event)
-      }
-    } finally {
-      this.#isFeeding = false
+    while (this.#mayFeed) {
+      const event = this.#waiting.next()
+      if (event === undefined) break
+      // Another process may have run it, or this one before the group was paused.
+      event.attempt = Math.max(event.attempt, 1 + event.source.tracker.failures(event.offset))
+      if (event.attempt > 1) this.#redeliveries++
+      this.#worker.add(event)
     }
     for (const resume of this.#resume.splice(0)) resume()
   }
@@ -139,11 +135,18 @@ export class Handling {
     this.#options.partitions.commitSoon()
   }
 
+  /** The event has failed and no copy says so: the next process counts from what is committed beside the position. */
+  #failed(event: KafkaEvent): void {
+    if (!event.source.isOurs) return
+    event.source.tracker.failed(event.offset, event.attempt)
+    this.#options.partitions.commitSoon()
+  }
+
   /** Stores a copy in the topic of retries, for this group alone. Then the event itself counts as done. */
   async #retry(event: KafkaEvent, delay: number): Promise<void> {
     const { group, pattern, logger, route, cluster, clock } = this.#options
     // The process is stopping: an ordered event is delivered again at its place.
-    if (route.durable.ordered) return
+    if (route.durable.ordered) return this.#failed(event)
     // Another process has the partition, and runs the event itself: with a copy, the event would run twice.
     if (!event.source.isOurs) return
     try {
@@ -156,6 +159,7 @@ export class Handling {
         `A durable event '${shown(pattern)}' cannot be stored for a retry; this process retries the event itself`,
         error
       )
+      this.#failed(event)
       event.attempt++
       this.#waiting.addLater(event, Math.max(delay, AGAIN_HERE))
     }

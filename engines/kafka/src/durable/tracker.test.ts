@@ -35,6 +35,7 @@ describe('positions of a partition', () => {
     for (let offset = 0; offset < 20_000; offset++) {
       tracker.came(offset)
       if (offset % 2 === 1) tracker.done(offset)
+      else tracker.failed(offset, 25)
     }
     assert.ok(tracker.beside.length < 4_096)
     const next = new Tracker(0, tracker.beside)
@@ -43,11 +44,52 @@ describe('positions of a partition', () => {
     for (let offset = 0; offset < 20_000; offset += 2) assert.ok(again.includes(offset), String(offset))
   })
 
+  it('say how often events have failed that are not done', () => {
+    const tracker = new Tracker(10)
+    for (const offset of [10, 11, 12, 13]) tracker.came(offset)
+    tracker.failed(10, 1)
+    tracker.failed(10, 2)
+    tracker.failed(13, 40)
+    tracker.failed(11, 5)
+    tracker.done(11)
+    // An event that is not here cannot fail here.
+    tracker.failed(11, 6)
+    tracker.failed(14, 1)
+    assert.equal(tracker.beside, '1 4*2,2,1*14')
+    let next = tracker
+    // The counts also pass through a process in which the events have not arrived.
+    for (let member = 0; member < 2; member++) next = new Tracker(next.lowest, next.beside)
+    assert.deepEqual(
+      [10, 11, 12, 13].map((offset) => next.failures(offset)),
+      [2, 0, 0, 40]
+    )
+    for (const offset of [10, 12, 13]) {
+      next.came(offset)
+      next.done(offset)
+    }
+    assert.deepEqual([next.beside, next.lowest, next.failures(10)], ['', 14, 0])
+  })
+
+  it('are committed when an event fails, and once', () => {
+    const tracker = new Tracker(10)
+    tracker.came(10)
+    assert.equal(tracker.isDirty, false)
+    tracker.failed(10, 1)
+    assert.equal(tracker.isDirty, true)
+  })
+
+  it('go on over events that were not done and that Kafka does not have any more', () => {
+    const tracker = new Tracker(10, '1 3')
+    assert.equal(tracker.lowest, 10)
+    assert.equal(tracker.came(11), false)
+    assert.deepEqual([tracker.lowest, tracker.isDirty], [13, true])
+  })
+
   it('ignore malformed metadata beside a position', () => {
     const noise = fc.oneof(
       fc.string({ maxLength: 30 }),
       fc.string({ maxLength: 30 }).map((text) => `1 ${text}`),
-      fc.constantFrom('1 1,zzzzzzzzzz', '1 ', '1', '2 5', '1 5,', '1 -5')
+      fc.constantFrom('1 1,zzzzzzzzzz', '1 ', '1', '2 5', '1 5,', '1 -5', '1 5*', '1 5*1*2', '1 *5')
     )
     fc.assert(
       fc.property(noise, (beside) => {

@@ -110,9 +110,9 @@ export class Scene {
     const begun: unknown[] = []
     const context = { name: group, version: undefined, logger: this.logger }
     const store = new KafkaServerStore(context as never, this.clock)
-    const event = async (message: IncomingMessage) => {
+    const event = (message: IncomingMessage) => {
       begun.push(message.data)
-      await handle(message)
+      return handle(message)
     }
     const consumer = store.consumer({
       dispatcher: { event },

@@ -41,6 +41,8 @@ export interface DurableEngine<Event extends HeldEvent> {
    * Why the event cannot be delivered again after `delay` milliseconds: then it becomes a dead letter. Default: it can.
    */
   whyNotLater?(event: Event, delay: number): string | undefined
+  /** The event has failed, and pauses in this process before its next attempt. Default: nothing happens. */
+  pauses?(event: Event): void
   /** Delivers the event again after `delay` milliseconds. */
   retry(event: Event, delay: number): void
   /** Stores the event as a dead letter and acknowledges it. Resolves when that is done. */

@@ -63,6 +63,8 @@ class Setting {
 
   /** Events that the engine has to deliver again. */
   readonly retried: number[] = []
+  /** Events that pause here, each with its attempt that has failed. */
+  readonly pausing: string[] = []
 
   constructor(options: Parameters<typeof durableSettings>[0], delays = true) {
     this.worker = new DurableWorker<TestEvent>(
@@ -86,6 +88,7 @@ class Setting {
         letGo: ({ order }) => void this.letGo.push(order),
         acknowledge: ({ order }) => void this.acknowledged.push(order),
         delays,
+        pauses: ({ order, attempt }) => void this.pausing.push(`${order} ${attempt}`),
         retry: (event, delay) => {
           this.retried.push(event.order)
           this.clock.after(delay, () => this.worker.add({ ...event, attempt: event.attempt + 1 }))
@@ -136,6 +139,7 @@ describe('a worker of durable events', () => {
     )
     assert.deepEqual(attempts(), ['0 1', '1 1', '0 2'])
     assert.deepEqual([setting.acknowledged, setting.retried, worker.held.size], [[1, 0], [], 0])
+    assert.deepEqual(setting.pausing, ['0 1'])
     assert.deepEqual(worker.figures, { retries: 1, deadLetters: 0 })
   })
 

@@ -253,8 +253,10 @@ export class DurableWorker<Event extends HeldEvent> {
     if (hindered !== undefined) return this.#bury(event, `${outcome.reason}; ${hindered}`)
     this.#logger.warn(`${what} has failed and runs again in ${Math.round(outcome.delay)} ms`, error)
     this.#retries++
-    if (this.#pausesHere(event)) this.#pause(event, outcome.delay)
-    else {
+    if (this.#pausesHere(event)) {
+      this.#engine.pauses?.(event)
+      this.#pause(event, outcome.delay)
+    } else {
       this.#engine.retry(event, outcome.delay)
       this.#over(event)
     }
