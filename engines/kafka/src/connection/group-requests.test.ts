@@ -179,10 +179,17 @@ describe('a request about groups', () => {
       broker.expect({ ...members, answered: group(0, member('m1'), member('m2')) })
       assert.deepEqual(await connection().members('g'), ['m1', 'm2'])
       assert.deepEqual(broker.asked, [['g'], false])
+      // Each group is read to its end.
+      const [, one] = group(0, member('m1'))
+      const [, other] = group(0, member('m2'))
+      broker.expect({ ...members, answered: [AT_ONCE, [one, other].flat()] })
+      assert.deepEqual(await connection().members('g'), ['m1', 'm2'])
     })
 
     it('finds none if there is no such group, and fails with any other refusal', async () => {
       broker.expect({ ...members, answered: group(69) })
+      assert.deepEqual(await connection().members('g'), [])
+      broker.expect({ ...members, answered: [AT_ONCE, []] })
       assert.deepEqual(await connection().members('g'), [])
       broker.expect({ ...members, answered: group(30) })
       await assert.rejects(connection().members('g'), (error) => {

@@ -211,6 +211,32 @@ describe('a member of a group', () => {
     }
   })
 
+  it('asks at once for the partition of a topic that was created again, when it hears of it from its reader', async () => {
+    const clock = new ManualClock()
+    const group = new FakeGroup()
+    group.heartbeat = 5_000
+    const seen: unknown[] = []
+    const listener = {
+      assigned: ([one]: readonly Committed[]) => void seen.push(one?.topicId),
+      revoked: async () => assert.fail('nobody waits for events of a topic that does not exist any more'),
+      ...{ lost() {}, deleted() {}, failed: (error: unknown) => assert.fail(String(error)) }
+    }
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map(), { clock })
+    await member.join()
+    await clock.advance(20_000)
+    // Partitions of other topics, and others of this one, stay.
+    member.giveUp({ topic: 'b', partition: 0 })
+    member.giveUp({ topic: 'a', partition: 1 })
+    await clock.advance(0)
+    assert.deepEqual(group.owned, [{ topicId: 'id', partitions: [0] }])
+    group.id = 'new id'
+    member.giveUp({ topic: 'a', partition: 0 })
+    // No time passes.
+    for (let turns = 0; seen.length < 2 && turns < 20; turns++) await clock.advance(0)
+    assert.deepEqual(seen, ['id', 'new id'])
+    await member.leave()
+  })
+
   it('does not join without the rights to read the positions', async () => {
     const group = new FakeGroup()
     group.noPositions = refused(Code.topicAuthorization)

@@ -205,6 +205,10 @@ describe('a group of Kafka', () => {
       ["Up to 1 events 'other' wait for the group 'g'"]
     )
     await beside.stop()
+    scene.lines.length = 0
+    // A group that goes on is not new.
+    await scene.join({ group: 'beside' })
+    assert.deepEqual(scene.linesWith('is new and does not get them'), [])
   })
 
   it('cannot be joined without rights, and the error says which are missing', async () => {

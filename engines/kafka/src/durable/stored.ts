@@ -72,12 +72,11 @@ export class KafkaEvent implements HeldEvent {
   }
 
   /**
-   * Milliseconds until the event may run.
+   * Milliseconds until the event may run, if it is retried or redriven.
    * @param now milliseconds since 1970; if this clock is behind the clock by which the event was put aside, the event
    * waits no longer than its whole pause
    */
   waits(now: number): number {
-    if (!this.isFree) return 0
     const pause = this.fetched.header(HEADER.pause)
     const left = countIn(this.fetched.header(HEADER.due)) - now
     return pause === undefined ? left : Math.min(left, countIn(pause))
