@@ -48,7 +48,7 @@ describe('a request about records', () => {
         partitions.map(([partition, of]) => [
           partition,
           readBatches(of, 0).records.map(({ text: data, timestamp }) => [data, timestamp]),
-          // Who has numbered the records.
+          // The id of the producer that has numbered the records.
           of.readBigInt64BE(43)
         ])
       ]),
