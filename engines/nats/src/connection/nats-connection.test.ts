@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { Carried, Subject } from '@elysia-microservices/engine'
+import type { Carried, Sender, Subject } from '@elysia-microservices/engine'
 import { OverFake } from '../testing/over-fake.ts'
 
 const subjectsOf = (address: string, queue?: string) => [{ address, queue } as Subject]
@@ -49,7 +49,7 @@ describe('a connection to NATS', () => {
     const ended = (error: Error | undefined) => void ends.push(error)
     const one = await over.connect({ ended })
     one.ended(new Error('over'))
-    assert.deepEqual(ends, [new Error('over')])
+    assert.deepEqual([ends, one.isConnected], [[new Error('over')], false])
     const other = await over.connect({ ended })
     await other.close()
     await other.close()
@@ -140,6 +140,44 @@ describe('a connection to NATS', () => {
     client.publish('d', '6')
     await client.flush()
     assert.deepEqual(seen.slice(2), ['c 5', 'c 5'])
+  })
+
+  it('tells of what it listens to only if it was allowed, except that others may not hear', async () => {
+    over.server.forbidden.add('closed')
+    const refused: string[] = []
+    const one = await over.connect({
+      refused: (address, operation) => void refused.push(`${operation} ${address}`)
+    })
+    one.subscribeIfAllowed('closed', 'q', () => {})
+    await one.flush()
+    assert.deepEqual(refused, [])
+    one.publish('closed', '')
+    await over.until(() => refused.length === 1)
+    assert.deepEqual(refused, ['publish closed'])
+  })
+
+  it('lets streams wait while much is on its way, and go on when it has arrived, also after a loss', async () => {
+    const one = await over.connect()
+    let resumed = 0
+    const sender: Sender = { resume: () => void resumed++ }
+    assert.equal(one.hasRoomFor(sender), true)
+    for (const loses of [false, true]) {
+      over.server.suspend()
+      for (let n = 0; n < 2; n++) one.publish('a', 'x'.repeat(512 * 1024))
+      assert.equal(one.hasRoomFor(sender), false)
+      if (loses) over.server.stop()
+      over.server.resume()
+      if (loses) over.server.start()
+      await over.until(() => one.isConnected && one.hasRoomFor(sender))
+      await over.until(() => resumed > (loses ? 1 : 0))
+    }
+  })
+
+  it('given up while it connects says so in the words of who has given it up', async () => {
+    over.server.stop()
+    const signal = AbortSignal.abort()
+    await assert.rejects(over.connect({ signal }), { message: 'connection refused' })
+    over.server.start()
   })
 
   it('closes without a server', async () => {

@@ -5,7 +5,8 @@ import { type DeadLetter, EventRefusedError } from '@elysia-microservices/transp
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { headers as newHeaders } from '@nats-io/transport-node'
 import { OverFake } from '../testing/over-fake.ts'
-import { AGAIN_STREAM, DEAD_STREAM, HEADER } from './names.ts'
+import type { NatsClientStore } from './client-store.ts'
+import { AGAIN_STREAM, DEAD_STREAM, HEADER, LATER_STREAM, waitingSubject } from './names.ts'
 
 describe('a client over NATS', () => {
   let over: OverFake
@@ -249,5 +250,75 @@ describe('a client over NATS', () => {
     await client.pauseGroup('g', false)
     assert.deepEqual(paused(), [false, false, false])
     await assert.rejects(client.pauseGroup('none', true), { name: 'OptionError', message: /no group 'none'/ })
+  })
+
+  it('knows a group as long as one of its consumers is there', async () => {
+    const client = await over.open()
+    assert.equal(await client.hasGroup('g'), false)
+    await over.serve('p', () => {})
+    assert.equal(await client.hasGroup('g'), true)
+    over.server.streams.find(AGAIN_STREAM).leave('g_p')
+    assert.deepEqual([await client.hasGroup('g'), await client.hasGroup('other')], [true, false])
+    assert.equal(await client.lag('g'), 0)
+    await assert.rejects(client.lag('other'), { name: 'OptionError', message: /no group 'other'/ })
+  })
+
+  it('finds its streams again after a failure, and after another connection', async () => {
+    over.server.hasJetStream = false
+    const client = await over.open()
+    await assert.rejects(client.hasGroup('g'), { name: 'NotStoredError' })
+    over.server.hasJetStream = true
+    assert.equal(await client.hasGroup('g'), false)
+    assert.equal(await client.streams(), await client.streams())
+  })
+
+  it('says why a group cannot be paused', async () => {
+    await over.serve('p', () => {})
+    const client = await over.open()
+    over.server.streams.refuses = (asked) =>
+      asked === 'pause' ? new JetStreamApiError({ code: 503, err_code: 1, description: 'not now' }) : undefined
+    await assert.rejects(client.pauseGroup('g', true), { message: /^The group 'g': NATS says 'not now'/ })
+  })
+
+  describe('that publishes for later', () => {
+    const later = (client: NatsClientStore, id: string) => client.publish('p', 1, { id, delay: 60_000 })
+    const asks = () => over.server.streams.asked.splice(0).filter((asked) => asked === `stream ${LATER_STREAM}`).length
+
+    it('asks for the time of the server once, and again when there may be another server', async () => {
+      const client = await over.open()
+      await later(client, 'a')
+      assert.ok(asks() > 0)
+      await later(client, 'b')
+      assert.equal(asks(), 0)
+      over.server.cut()
+      await client.publish('p', 1)
+      assert.equal(asks(), 0)
+      await later(client, 'c')
+      await later(client, 'd')
+      assert.equal(asks(), 1)
+    })
+
+    it('stores the event also if the server does not tell its time, and while it is lost', async () => {
+      const client = await over.open()
+      await later(client, 'a')
+      over.server.cut()
+      await client.publish('p', 1)
+      over.server.streams.refuses = (asked) => (asked === 'stream' ? new Error('no answer') : undefined)
+      assert.equal((await later(client, 'b')).duplicate, false)
+      over.server.streams.refuses = () => undefined
+      over.server.stop()
+      const waiting = later(client, 'c')
+      over.server.start()
+      assert.equal((await waiting).duplicate, false)
+      assert.equal(stored(LATER_STREAM).length, 3)
+    })
+
+    it('fails at once without the right to where the event would wait', async () => {
+      const client = await over.open()
+      await later(client, 'a')
+      over.server.forbidden.add(waitingSubject('p', 'b'))
+      await assert.rejects(later(client, 'b'), (error: Error) => !/timeout/i.test(error.name))
+      assert.equal((await client.publish('p', 1)).position, '1')
+    })
   })
 })

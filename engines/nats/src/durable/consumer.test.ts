@@ -238,7 +238,7 @@ describe('a durable handler over NATS', () => {
   it('requests nothing more while the events that it has take 32 MiB', async () => {
     const { handler, go } = busy(note)
     const consumer = await over.serve('p', handler, { concurrency: 9 })
-    const data = new TextEncoder().encode(`{"data":"${'x'.repeat(8 * 1024 * 1024)}"}`)
+    const data = new TextEncoder().encode(`{"data":"${'x'.repeat(8 * 1024 * 1024 - '{"data":""}'.length)}"}`)
     for (let sequence = 1; sequence <= 4; sequence++) {
       assert.ok(consumer.room > 0, `${sequence - 1} events`)
       const reply = `$JS.ACK.p.g_p.1.${sequence}.${sequence}.${Date.now()}000000.0`

@@ -84,6 +84,27 @@ describe('a dead letter of NATS', () => {
     assert.equal((leftOut(letterOf(eventOf(many)).headers) as string[]).length, 16)
   })
 
+  it('leaves out what is a byte too large, and nothing that fits', () => {
+    const ids = (length: number) =>
+      leftOut(letterOf(eventOf(headersOf({ [HEADER.id]: 'i'.repeat(length) }))).headers)
+    assert.deepEqual([ids(8 * 1024), ids(8 * 1024 + 1)], [[], ['id']])
+    // The room that the other headers leave, of 60 KiB or half of a message.
+    const bare = sizeOfHeaders(letterOf(eventOf(headersOf({}))).headers)
+    for (const [maxPayload, most] of [
+      [MAX_PAYLOAD, 60 * 1024],
+      [20_000, 10_000]
+    ] as const) {
+      // A header of its own counts with the first line of headers.
+      const fits = most - bare - 'NATS/1.0\r\n\r\n'.length - 'own: \r\n'.length
+      const own = (length: number) =>
+        leftOut(letterOf(eventOf(headersOf({ own: 'x'.repeat(length) })), maxPayload).headers)
+      assert.deepEqual([own(fits), own(fits + 1)], [[], ['headers.own']], `${maxPayload}`)
+    }
+    const data = (size: number) => leftOut(letterOf(eventOf(undefined, { size })).headers)
+    const whole = MAX_PAYLOAD - 4_096 - bare
+    assert.deepEqual([data(whole), data(whole + 1)], [[], ['data']])
+  })
+
   it('has the name of an event whose id is too large', () => {
     const { headers } = letterOf(eventOf(headersOf({ [HEADER.id]: 'i'.repeat(9_000) })))
     assert.equal(headers.get(HEADER.ownId), 's:5:1700000000000')

@@ -86,6 +86,54 @@ describe('events that wait for their time in NATS', () => {
     assert.equal((await client.publish('orders.late', 1, { delay: HOUR })).position, undefined)
   })
 
+  it('are kept as other events are, and processes are told of them without their data', async () => {
+    for (const [storage, replicas] of [
+      ['file', 1],
+      ['memory', 3]
+    ] as const) {
+      await (await over.open({ storage, replicas })).future.now()
+      const { name, subjects, ...config } = over.server.streams.find(LATER_STREAM).config
+      assert.deepEqual([name, subjects], [LATER_STREAM, ['_ELYSIA.LATER.>', '_ELYSIA.DUE.>']])
+      assert.deepEqual(
+        [config.storage, config.num_replicas, config.allow_msg_schedules, config.allow_msg_ttl],
+        [storage, replicas, true, true]
+      )
+      const republish = { src: '_ELYSIA.DUE.>', dest: '_ELYSIA.WAKE.>', headers_only: true }
+      assert.deepEqual(config.republish, republish)
+      over.server.streams.delete(LATER_STREAM)
+    }
+  })
+
+  it('are refused in the words of a server that does not keep their stream', async () => {
+    const client = await over.open()
+    over.server.streams.refuses = (asked) =>
+      asked === 'addStream' ? refusal(503, 10_047, 'insufficient storage resources available') : undefined
+    await assert.rejects(client.future.now(), {
+      name: 'NotStoredError',
+      message: /The stream 'elysia-later': NATS says 'insufficient storage/
+    })
+    // Another process has made the stream meanwhile.
+    over.server.streams.refuses = (asked, stream) => {
+      if (asked !== 'addStream' || stream !== LATER_STREAM) return undefined
+      over.server.streams.add({
+        name: LATER_STREAM,
+        subjects: ['_ELYSIA.LATER.>'],
+        allow_msg_schedules: true
+      })
+      return refusal(400, 10_058, 'stream name already in use')
+    }
+    assert.ok((await client.future.now()) > 0)
+    over.server.streams.delete(LATER_STREAM)
+    over.server.streams.refuses = (asked) =>
+      asked === 'updateStream' ? refusal(400, 10_052, 'cannot be changed') : undefined
+    over.server.streams.add({ name: LATER_STREAM, subjects: ['_ELYSIA.LATER.>'] })
+    await assert.rejects(client.future.now(), (error: Error) => {
+      assert.match(error.message, /update nats-server to 2\.12/)
+      assert.match((error.cause as Error).message, /cannot be changed/)
+      return true
+    })
+  })
+
   it('that have come while no process ran go to all groups of the process that starts', async () => {
     const client = await over.open()
     await client.publish('orders.late', 1, { id: 'a', delay: 1_000 })

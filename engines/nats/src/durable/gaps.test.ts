@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { StreamConfig } from '@nats-io/jetstream'
+import type { ConsumerInfo, StreamConfig, StreamInfo } from '@nats-io/jetstream'
 import { OverFake } from '../testing/over-fake.ts'
+import { sayWhatWasDeleted } from './gaps.ts'
 
 const HOUR = 3_600_000
 
@@ -115,5 +116,77 @@ describe('events that are deleted while their group is away', () => {
     await (await queue.serve('q', () => {}, { start: 'all' })).stop()
     assert.deepEqual(queue.lines, [])
     await queue.close()
+  })
+})
+
+describe('the number of events that are neither done nor there', () => {
+  /** Of a stream of one subject, with the positions of its messages and of its group. */
+  function deleted(
+    first_seq: number,
+    last_seq: number,
+    delivered: number,
+    done: number,
+    num_pending: number
+  ) {
+    const lines: string[] = []
+    const error = (line: string) => void lines.push(line)
+    sayWhatWasDeleted(
+      {
+        config: { name: 's', subjects: ['a'], retention: 'limits' },
+        state: { first_seq, last_seq }
+      } as unknown as StreamInfo,
+      {
+        config: { filter_subject: 'a' },
+        delivered: { stream_seq: delivered },
+        ack_floor: { stream_seq: done },
+        num_pending
+      } as unknown as ConsumerInfo,
+      'g',
+      { error, warn: error }
+    )
+    return lines.length === 0 ? 0 : Number(/^\d+/.exec(lines[0] ?? ''))
+  }
+
+  it('has those that were delivered, up to the first that the stream still has', () => {
+    assert.equal(deleted(5, 7, 5, 3, 2), 1)
+    assert.equal(deleted(9, 9, 5, 3, 1), 2 + 3)
+    assert.equal(deleted(4, 7, 5, 3, 2), 0)
+    assert.equal(deleted(1, 7, 5, 3, 2), 0)
+  })
+
+  it('has those that were not delivered, also if more are done than were delivered', () => {
+    assert.equal(deleted(8, 9, 5, 5, 2), 2)
+    assert.equal(deleted(1, 9, 5, 5, 3), 1)
+    assert.equal(deleted(1, 9, 5, 5, 4), 0)
+    assert.equal(deleted(1, 9, 3, 5, 4), 0)
+  })
+
+  it('is not known in a stream of several subjects: one that keeps as many as wait may have deleted some', () => {
+    const suspects = (most: number, num_pending: number, first_seq = 1, more: object = {}) => {
+      const lines: string[] = []
+      const warn = (line: string) => void lines.push(line)
+      sayWhatWasDeleted(
+        {
+          config: { name: 's', subjects: ['a', 'b'], retention: 'limits', max_msgs_per_subject: most },
+          state: { first_seq, last_seq: 9 }
+        } as unknown as StreamInfo,
+        {
+          config: { filter_subject: 'a', metadata: { 'elysia-seen': '4' } },
+          delivered: { stream_seq: 3 },
+          num_pending,
+          num_waiting: 0,
+          ...more
+        } as unknown as ConsumerInfo,
+        'g',
+        { error: warn, warn }
+      )
+      return lines.length > 0
+    }
+    assert.deepEqual([suspects(1, 1), suspects(2, 1), suspects(2, 2)], [true, false, true])
+    assert.deepEqual([suspects(-1, 5), suspects(0, 5)], [false, false])
+    // The group was there, or had nothing to do, up to position 4.
+    assert.deepEqual([suspects(-1, 1, 5), suspects(-1, 1, 6)], [false, true])
+    assert.equal(suspects(-1, 1, 6, { delivered: { stream_seq: 5 } }), false)
+    assert.equal(suspects(1, 1, 6, { num_waiting: 1 }), false)
   })
 })

@@ -5,7 +5,7 @@ import { JetStreamApiError } from '@nats-io/jetstream'
 import { errors } from '@nats-io/transport-node'
 import { durableStorage, type NatsDurableOptions } from '../options/durable-options.ts'
 import { OverFake } from '../testing/over-fake.ts'
-import { Groups, MAX_PENDING_IN_ORDER } from './groups.ts'
+import { consumersOf, Groups, MAX_PENDING_IN_ORDER } from './groups.ts'
 import { AGAIN_STREAM } from './names.ts'
 import { Streams } from './streams.ts'
 
@@ -56,8 +56,14 @@ describe('the groups of a NATS server', () => {
     assert.equal(metadata?.['elysia-group'], 'g')
     const { config: redriven } = over.server.streams.find(AGAIN_STREAM).consumer('g_p_a').info
     assert.deepEqual(
-      [redriven.filter_subject, redriven.deliver_policy, redriven.ack_wait],
-      ['_ELYSIA.AGAIN.g_p_a', 'all', 5 * SECOND]
+      [redriven.filter_subject, redriven.deliver_policy, redriven.ack_wait, redriven.max_deliver],
+      ['_ELYSIA.AGAIN.g_p_a', 'all', 5 * SECOND, -1]
+    )
+    over.server.streams.asked.length = 0
+    await (await groups({ ackWait: 5_000 })).ensure('p.a', 'g', plain)
+    assert.ok(
+      !over.server.streams.asked.some((asked) => /^(add|update)/.test(asked)),
+      'nothing is to be changed'
     )
   })
 
@@ -117,6 +123,72 @@ describe('the groups of a NATS server', () => {
     assert.deepEqual(over.lines, [])
   })
 
+  it('that are new say what they do not get, and those that are there already say it no more', async () => {
+    const all = await groups()
+    await over.publish('p', [1, 2, 3])
+    const lines = async (group: string, start: 'new' | 'all') => {
+      over.lines.length = 0
+      await all.ensure('p', group, durableSettings({ start }))
+      return over.lines.map((line) => line.split(';')[0] ?? '')
+    }
+    assert.match((await lines('g', 'new')).join(), /^The group 'g' is new .* up to 3 events 'p'/)
+    assert.deepEqual([await lines('g', 'new'), await lines('all', 'all')], [[], []])
+    const [skipped, left] = await lines('newer', 'new')
+    assert.match(skipped ?? '', /^The group 'newer' is new/)
+    assert.match(left ?? '', /^3 events 'p' wait for the group 'all'/)
+    // The group has received an event since: it is not new any more.
+    over.server.streams.find('p').leave('all_p')
+    await all.ensure('p', 'idle', durableSettings({ start: 'all' }))
+    await (await over.serve('p', () => new Promise(() => {}), { group: 'g2', start: 'all' })).cut()
+    await over.until(() => over.infoOf('p', 'g2').delivered.consumer_seq > 0)
+    assert.deepEqual(await lines('g2', 'all'), [])
+  })
+
+  it('begin at the very first event behind none', async () => {
+    const all = await groups()
+    await over.publish('p', [1, 2])
+    await all.ensure('p', 'g', durableSettings({ start: { after: '0' } }))
+    assert.deepEqual([over.infoOf('p').num_pending, over.infoOf('p').config.opt_start_seq], [2, 1])
+  })
+
+  it('that nobody but others knows are refused in the words of the server, with what they were for', async () => {
+    const all = await groups()
+    for (const [asked, stream, message] of [
+      ['consumer', 'p', /^The stream 'p': NATS says 'not now'/],
+      ['addConsumer', AGAIN_STREAM, /^The redriven dead letters of the group 'g': NATS says 'not now'/]
+    ] as const) {
+      over.server.streams.refuses = (what, of) =>
+        what === asked && of === stream ? refused(503, 'not now') : undefined
+      await assert.rejects(all.ensure('p', 'g', plain), { name: 'NotStoredError', message, retryable: true })
+    }
+    over.server.streams.refuses = () => undefined
+    await all.ensure('p', 'g', plain)
+    const other = await groups({ ackWait: 1_000 })
+    for (const [stream, message] of [
+      ['p', /^The group 'g' for 'p': NATS says 'not now'/],
+      [AGAIN_STREAM, /^The redriven dead letters of the group 'g': NATS says 'not now'/]
+    ] as const) {
+      over.server.streams.refuses = (what, of) =>
+        what === 'updateConsumer' && of === stream ? refused(503, 'not now') : undefined
+      await assert.rejects(other.ensure('p', 'g', plain), { message })
+    }
+  })
+
+  it('are found by their name in all streams, and the server may refuse to list them', async () => {
+    const all = await groups()
+    for (const pattern of ['p', 'q']) await all.ensure(pattern, 'g', plain)
+    await all.ensure('p', 'other', plain)
+    const { jetStream } = await Streams.open({
+      connection: await over.connect(),
+      storage: durableStorage({}),
+      logger: over.logger
+    })
+    const found = (await consumersOf(jetStream, 'g')).map((one) => `${one.stream_name} ${one.name}`)
+    assert.deepEqual(found.toSorted(), [`${AGAIN_STREAM} g_p`, `${AGAIN_STREAM} g_q`, 'p g_p', 'q g_q'])
+    over.server.streams.refuses = (asked) => (asked === 'consumers' ? refused(503, 'not now') : undefined)
+    await assert.rejects(consumersOf(jetStream, 'g'), { message: /^The group 'g': NATS says 'not now'/ })
+  })
+
   it('say in their own words why a consumer cannot be created', async () => {
     const all = await groups()
     over.server.streams.refuses = (asked) =>
@@ -168,6 +240,58 @@ describe('the groups of a NATS server', () => {
       const { standpoint } = await all.ensure('p', 'g', plain)
       const again = await all.ensure('p', 'g', plain, { ...last, done: 3 })
       assert.equal(again.standpoint.consumerMadeAt, standpoint.consumerMadeAt)
+    })
+
+    it('keep a consumer that begins where they have to go on, and do not ask for it', async () => {
+      const { all, last } = await lost()
+      const made = await all.ensure('p', 'g', durableSettings({ start: 'all' }))
+      over.server.streams.asked.length = 0
+      const again = await all.ensure('p', 'g', plain, last)
+      assert.equal(again.standpoint.consumerMadeAt, made.standpoint.consumerMadeAt)
+      assert.ok(!over.server.streams.asked.some((asked) => /^(message|deleteConsumer)/.test(asked)))
+      const known = await all.ensure('p', 'g', plain, again.standpoint)
+      assert.equal(known.standpoint.consumerMadeAt, again.standpoint.consumerMadeAt)
+    })
+
+    it('replace one that begins with a time, if an event before it was missed, and at the first event of a new stream', async () => {
+      const { all, last } = await lost()
+      const since = durableSettings({ start: { since: new Date(over.clock.now() + 60_000) } })
+      await all.ensure('p', 'g', since)
+      await all.ensure('p', 'g', plain, last)
+      assert.equal(over.infoOf('p').num_pending, 2)
+      over.server.streams.delete('p')
+      await all.ensure('p', 'other', plain)
+      await over.publish('p', [1])
+      await all.ensure('p', 'g', plain)
+      await all.ensure('p', 'g', plain, last)
+      assert.equal(over.infoOf('p').num_pending, 1)
+    })
+
+    it('are told why it cannot be known what they have missed, and go on if somebody else has deleted the consumer', async () => {
+      const { all, last } = await lost()
+      await all.ensure('p', 'g', plain)
+      over.server.streams.refuses = (asked) => (asked === 'message' ? refused(503, 'not now') : undefined)
+      await assert.rejects(all.ensure('p', 'g', plain, last), {
+        message: /^The group 'g' for 'p': NATS says 'not now'/
+      })
+      over.server.streams.refuses = (asked) => {
+        if (asked !== 'deleteConsumer') return undefined
+        over.server.streams.find('p').leave('g_p')
+        return refused(404, 'consumer not found')
+      }
+      await all.ensure('p', 'g', plain, last)
+      assert.equal(over.infoOf('p').num_pending, 2)
+    })
+
+    it('of a work queue go on with what is left in it', async () => {
+      over.server.streams.add({ name: 'q', subjects: ['q'], retention: 'workqueue' })
+      const all = await groups()
+      const { standpoint } = await all.ensure('q', 'g', durableSettings({ start: 'all' }))
+      await over.publish('q', [1, 2])
+      over.server.streams.find('q').leave('g_q')
+      await all.ensure('q', 'g', plain, { ...standpoint, done: 1 })
+      const { config, num_pending } = over.infoOf('q')
+      assert.deepEqual([config.deliver_policy, config.opt_start_seq, num_pending], ['all', undefined, 2])
     })
 
     it('say which rights they need to miss nothing', async () => {

@@ -98,7 +98,7 @@ export class Handling implements Decisions {
   async bury(event: NatsEvent, reason: string): Promise<void> {
     const { group, publisher } = this.#init.options
     const { consumer } = this.#init.watch.main as Subscription
-    const maxPayload = this.connection?.maxPayload ?? 0
+    const { maxPayload } = this.connection as NatsConnection
     await publisher.publish(deadLetterOf(event, reason, group, consumer, maxPayload))
     this.acknowledge(event)
   }

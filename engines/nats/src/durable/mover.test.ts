@@ -6,6 +6,7 @@ import type { StoredMsg } from '@nats-io/jetstream'
 import { headers as newHeaders } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { JetStream } from '../driver.ts'
+import { refusal } from '../testing/fake-streams.ts'
 import { Mover } from './mover.ts'
 import { DUE, HEADER, LATER, WAKE } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
@@ -53,11 +54,11 @@ describe('a process with durable handlers over NATS', () => {
   })
 })
 
-/** A mover of a server that has these events, whose time has come. */
-function coming(ids: readonly string[]) {
+/** A mover of a server that has these events, whose time has come. @param size bytes of each */
+function coming(ids: readonly string[], size = 10) {
   const happened: string[] = []
   const lines: string[] = []
-  const data = new TextEncoder().encode('{"data":1}')
+  const data = new Uint8Array(size)
   const messages = new Map(
     ids.map((id, at) => {
       const header = newHeaders()
@@ -75,13 +76,15 @@ function coming(ids: readonly string[]) {
       return { unsubscribe: () => void happened.push('unsubscribed') }
     }
   }
+  const asked = new Set<string>()
   const jetStream = {
-    stream: async () => ({ state: { messages: 0, subjects: {} } }),
+    stream: async (): Promise<object> => ({ state: { messages: 0, subjects: {} } }),
     message: async (_: string, { seq, next_by_subj }: { seq: number; next_by_subj: string }) => {
+      asked.add(next_by_subj)
       if (next_by_subj !== `${DUE}.orders`) return null
       return [...messages.values()].find((one) => one.seq >= seq) ?? null
     },
-    deleteMessage: async (_: string, seq: number) => {
+    deleteMessage: async (_: string, seq: number): Promise<void> => {
       if (messages.delete(seq)) happened.push(`deletes ${seq}`)
     }
   }
@@ -105,7 +108,9 @@ function coming(ids: readonly string[]) {
     state.wake(null, { subject: `${WAKE}.${pattern}` })
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
   }
-  return { mover, come, happened, lines, messages, publishing, jetStream }
+  /** The patterns of which events were looked for. */
+  const patterns = () => [...asked].map((subject) => subject.slice(DUE.length + 1))
+  return { mover, come, happened, lines, messages, publishing, jetStream, connection, patterns }
 }
 
 describe('an event whose time has come', () => {
@@ -172,5 +177,127 @@ describe('an event whose time has come', () => {
     mover.detach()
     await come()
     assert.deepEqual(happened, ['unsubscribed'])
+  })
+
+  it('is moved with at most 64 others, and with at most 4 MiB and what goes beyond by one', async () => {
+    const MIB = 1024 * 1024
+    for (const [count, size, batches] of [
+      [130, 1, [64, 64, 2]],
+      [5, 2 * MIB, [2, 2, 1]],
+      [5, 1.5 * MIB, [3, 2]]
+    ] as const) {
+      const ids = Array.from({ length: count }, (_, n) => `id-${n}`)
+      const { mover, come, happened, messages } = coming(ids, size)
+      await come()
+      for (let turns = 0; turns < 500 && messages.size > 0; turns++) await new Promise(setImmediate)
+      const marked = happened
+        .join('\n')
+        .split(/^(?:stores|deletes).*\n?/m)
+        .map((lines) => lines.split('\n').filter((line) => line.startsWith('marks')).length)
+        .filter((marks) => marks > 0)
+      assert.deepEqual(marked, batches)
+      mover.detach()
+    }
+  })
+
+  it('is stored within a share of the time for which ids are known, counted from when it was read', async () => {
+    for (const passed of [0, 1_000, 4_000]) {
+      using time = new VirtualTime()
+      const { mover, come, publishing } = coming(['a'])
+      const timeouts: number[] = []
+      publishing.wait = async ({ address, timeout }) => {
+        timeouts.push(timeout)
+        if (address !== 'orders' && passed > 0) await new Promise((resolve) => setTimeout(resolve, passed))
+      }
+      await come()
+      await time.pass(passed)
+      await come('mails')
+      assert.deepEqual(timeouts, [4_000, Math.max(1, 4_000 - passed)])
+      mover.detach()
+    }
+  })
+
+  it('without an id of its publisher has its number and time as its id', async () => {
+    const { mover, come, happened } = coming([''])
+    await come()
+    assert.equal(happened[1], 'stores elysia-later:3:0')
+    mover.detach()
+  })
+
+  it('is left where it is while its server is lost, without a line', async () => {
+    const { mover, come, lines, connection, jetStream } = coming(['a'])
+    jetStream.message = () => Promise.reject(new Error('lost'))
+    connection.isConnected = false
+    await come()
+    assert.deepEqual(lines, [])
+    connection.isConnected = true
+    await come()
+    assert.equal(lines.length, 1)
+    mover.detach()
+  })
+
+  it('is looked for every 5 seconds, by one look at a time, until the connection is another or over', async () => {
+    using time = new VirtualTime()
+    const { mover, happened, connection, jetStream, patterns } = coming(['a', 'b'])
+    let looks = 0
+    jetStream.stream = async () => {
+      looks++
+      return { state: { messages: 2, subjects: { [`${DUE}.mails`]: 1, [`${DUE}.orders`]: 2 } } }
+    }
+    // The look at the start has found nothing.
+    await time.pass(29_999)
+    assert.deepEqual([looks, happened], [0, []])
+    await time.pass(1)
+    assert.deepEqual(
+      [looks, happened.filter((one) => one.startsWith('deletes'))],
+      [1, ['deletes 3', 'deletes 6']]
+    )
+    assert.deepEqual(patterns(), ['orders'])
+    mover.attach(connection as unknown as NatsConnection, jetStream as unknown as JetStream)
+    assert.ok(!happened.includes('unsubscribed'), 'it is there already')
+    connection.isConnected = false
+    await time.pass(10_000)
+    assert.equal(looks, 1)
+    connection.isConnected = true
+    const other = { ...connection }
+    mover.attach(other as unknown as NatsConnection, jetStream as unknown as JetStream)
+    await time.pass(5_000)
+    assert.deepEqual([looks, happened.at(-1)], [3, 'unsubscribed'])
+    mover.detach()
+    await time.pass(60_000)
+    assert.equal(looks, 3)
+  })
+
+  it('is looked for again where a look had no answer', async () => {
+    using time = new VirtualTime()
+    const { mover, happened, jetStream } = coming(['a'])
+    jetStream.stream = async () => ({ state: { messages: 0, subjects: {} } })
+    await time.pass(30_000)
+    jetStream.stream = () => Promise.reject(new Error('no answer'))
+    await time.pass(30_000)
+    jetStream.stream = async () => ({ state: { messages: 1, subjects: { [`${DUE}.orders`]: 1 } } })
+    await time.pass(5_000)
+    assert.equal(happened.at(-1), 'deletes 3')
+    mover.detach()
+  })
+
+  it('that another process has deleted counts as moved; what the server refuses otherwise is tried again', async () => {
+    const { mover, come, lines, jetStream } = coming(['a'])
+    const refusals = [
+      refusal(404, 10_037, 'no message found'),
+      refusal(400, 10_043, 'no message found'),
+      refusal(503, 10_008, 'no leader')
+    ]
+    for (const [n, one] of refusals.entries()) {
+      let isAsked = false
+      jetStream.deleteMessage = async (_, seq) => {
+        if (seq > 1_000_000) return
+        isAsked = true
+        throw one
+      }
+      await come()
+      assert.deepEqual([isAsked, lines.length], [true, n === 2 ? 1 : 0])
+    }
+    mover.detach()
   })
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { VirtualTime } from '@elysia-microservices/test-support'
 import { type Msg, type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import { Pull } from './pull.ts'
@@ -10,46 +11,78 @@ interface Request {
   readonly expires: number
   readonly idle_heartbeat: number
   readonly id?: string
+  readonly group?: string
 }
+
+type Hear = (error: Error | null, message: Msg) => void
 
 /** A pull over a connection whose server answers as the test says. */
 function setting({ room = 2_000, isPinned = false, maxPayload = 1024 } = {}) {
   const requests: Request[] = []
-  let hear: (error: null, message: Msg) => void = () => {}
+  let hear: Hear = () => {}
   let inbox = ''
+  const ends: string[] = []
+  /** Resolves when all that the server has sent has arrived. */
+  let drained = Promise.resolve()
   const connection = {
     isConnected: true,
     maxPayload,
     newStoreInbox: () => 'inbox.',
-    subscribe: (_: string, __: undefined, listener: typeof hear) => {
+    subscribe: (_: string, __: undefined, listener: Hear) => {
       hear = listener
-      return { unsubscribe() {}, drain: async () => {} }
+      const drain = () => {
+        ends.push('drained')
+        return drained
+      }
+      return { unsubscribe: () => void ends.push('unsubscribed'), drain }
     },
-    publish: (_: string, request: string, reply: string) => {
+    publish: (subject: string, request: string, reply: string) => {
+      assert.equal(subject, '$JS.API.CONSUMER.MSG.NEXT.s.c')
       inbox = reply
       requests.push(JSON.parse(request) as Request)
     }
-  } as unknown as NatsConnection
+  }
   const said: string[] = []
+  const received: string[] = []
   const owner = {
     room,
-    receive() {},
+    receive: ({ reply }: { readonly reply?: string | undefined }, { length }: Uint8Array) =>
+      void received.push(`${length} ${reply}`),
     gone: (why: string) => void said.push(`gone ${why}`),
     doubtful: () => void said.push('doubtful'),
     unpinned: () => void said.push('unpinned')
   }
-  const logger = { error() {}, warn: (line: string) => void said.push(line) }
-  const pull = new Pull(connection, { stream: 's', consumer: 'c' }, owner, logger, isPinned)
+  const logger = {
+    error: (line: string) => void said.push(line),
+    warn: (line: string) => void said.push(line)
+  }
+  const pull = new Pull(
+    connection as unknown as NatsConnection,
+    { stream: 's', consumer: 'c' },
+    owner,
+    logger,
+    isPinned
+  )
   pull.start()
-  const answer = (data: string, reply: string, headers?: MsgHdrs) =>
-    hear(null, { subject: inbox, data: new TextEncoder().encode(data), reply, headers } as unknown as Msg)
+  const answer = (data: string, reply: string, headers?: MsgHdrs, subject = inbox) =>
+    hear(null, { subject, data: new TextEncoder().encode(data), reply, headers } as unknown as Msg)
   return {
     pull,
+    owner,
+    connection,
     requests,
     said,
-    /** The server's own message for the last request. */
-    status: (code: number, description: string) => answer('', '', newHeaders(code, description)),
-    event: () => answer('{}', '$JS.ACK.s.c.1.1.1.1.0')
+    received,
+    ends,
+    answer,
+    /** The server's own message for a request, by default the last. */
+    status: (code: number, description: string, number?: number) =>
+      answer('', '', newHeaders(code, description), number === undefined ? inbox : `inbox.${number}`),
+    event: () => answer('{}', '$JS.ACK.s.c.1.1.1.1.0'),
+    refuse: () => hear(new Error('no right'), {} as Msg),
+    drainsWith: (promise: Promise<void>) => {
+      drained = promise
+    }
   }
 }
 
@@ -185,5 +218,173 @@ describe('a pull', () => {
       assert.equal(requests.length, 2)
       await pull.stop()
     }
+  })
+
+  it('requests as much as there is room for besides what is on its way, if that is an eighth of the room', async () => {
+    const { pull, owner, requests, event } = setting({ room: 16 })
+    const batches = () => requests.map(({ batch }) => batch)
+    event()
+    pull.fill()
+    assert.deepEqual(batches(), [16], 'room for one more')
+    event()
+    pull.fill()
+    assert.deepEqual(batches(), [16, 2], 'room for two more')
+    owner.room = 0
+    pull.restored()
+    assert.deepEqual(batches(), [16, 2])
+    owner.room = 1
+    pull.fill()
+    assert.deepEqual(batches(), [16, 2, 1], 'all before it is forgotten')
+    owner.room = 1_000
+    event()
+    assert.deepEqual(batches(), [16, 2, 1, 256])
+    await pull.stop()
+  })
+
+  it('requests more when the first event of each request has come, and not with each event', async () => {
+    const { pull, requests, event } = setting({ room: 600 })
+    event()
+    assert.equal(requests.length, 2)
+    event()
+    assert.equal(requests.length, 2)
+    for (let n = 2; n < 256; n++) event()
+    const { length } = requests
+    event()
+    assert.equal(requests.length, length + 1, 'the first event of the second request')
+    await pull.stop()
+  })
+
+  it('has the events back that a request did not get, and only those', async () => {
+    const { pull, owner, requests, event, status } = setting({ room: 10 })
+    event()
+    event()
+    event()
+    owner.room = 7
+    status(408, 'Request Timeout')
+    assert.deepEqual(
+      requests.map(({ batch }) => batch),
+      [10, 7]
+    )
+    await pull.stop()
+  })
+
+  it('ignores what the server says of requests that it has forgotten', async () => {
+    const { pull, requests, status, said } = setting()
+    pull.restored()
+    status(409, 'Something New', 1)
+    status(408, 'Request Timeout', 9)
+    assert.deepEqual([requests.length, said], [2, []])
+    await pull.stop()
+  })
+
+  it('of an ordered handler is for the group that is served one at a time, any other for none', async () => {
+    for (const isPinned of [false, true]) {
+      const { pull, requests } = setting({ isPinned })
+      pull.pin = 'pin'
+      pull.restored()
+      assert.deepEqual(
+        requests.map(({ group, id }) => [group, id]),
+        isPinned
+          ? [
+              ['one', undefined],
+              ['one', 'pin']
+            ]
+          : [
+              [undefined, undefined],
+              [undefined, undefined]
+            ]
+      )
+      await pull.stop()
+    }
+  })
+
+  it('tells events without data, with whatever headers, from words of the server', async () => {
+    const { pull, answer, received, requests, said } = setting()
+    answer('', '$JS.ACK.s.c.1.1.1.1.0', newHeaders(409, 'Something New'))
+    answer('', '', newHeaders())
+    answer('x', '', newHeaders(409, 'Something New'))
+    assert.deepEqual(received, ['0 $JS.ACK.s.c.1.1.1.1.0', '0 ', '1 '])
+    assert.deepEqual([said, requests.length], [[], 2])
+    await pull.stop()
+  })
+
+  it('says that it may not receive, with the right that it needs', async () => {
+    const { pull, refuse, said } = setting()
+    refuse()
+    assert.match(said[0] ?? '', /receive 'c' of the stream 's'; .*right to subscribe to inbox\.\*$/)
+    await pull.stop()
+  })
+
+  it('asks again a quarter of a second after the server has ended a request, once, and never when it has stopped', async () => {
+    using time = new VirtualTime()
+    const { pull, requests, status } = setting()
+    status(503, 'No Responders')
+    pull.fill()
+    await time.pass(249)
+    assert.equal(requests.length, 1)
+    await time.pass(1)
+    assert.equal(requests.length, 2)
+    status(503, 'No Responders')
+    const stopped = pull.stop()
+    status(503, 'No Responders')
+    pull.fill()
+    await time.settled(stopped)
+    await time.pass(1_000)
+    assert.deepEqual([requests.length, time.timers], [2, 0])
+  })
+
+  it('looks every two seconds whether it is heard of, as long as there is a server', async () => {
+    using time = new VirtualTime()
+    const { pull, requests, connection, event, status } = setting({ room: 256 })
+    await time.pass(6_000)
+    assert.equal(requests.length, 1, 'three heartbeats may be missing')
+    await time.pass(2_000)
+    assert.equal(requests.length, 2)
+    await time.pass(6_000)
+    event()
+    await time.pass(6_000)
+    assert.equal(requests.length, 2, 'an event is as good as a heartbeat')
+    connection.isConnected = false
+    await time.pass(60_000)
+    pull.restored()
+    assert.equal(requests.length, 2)
+    connection.isConnected = true
+    pull.restored()
+    status(408, 'Request Timeout')
+    assert.equal(requests.length, 4)
+    await time.pass(14_000)
+    assert.equal(requests.length, 4, 'heartbeats come less often')
+    await time.pass(2_000)
+    assert.equal(requests.length, 5)
+    await time.settled(pull.stop())
+  })
+
+  it('stops when all that was on its way has arrived, or does not arrive within two seconds, and once', async () => {
+    using time = new VirtualTime()
+    const { pull, ends, drainsWith } = setting()
+    drainsWith(new Promise(() => {}))
+    let hasStopped = false
+    const stopped = pull.stop().then(() => {
+      hasStopped = true
+    })
+    await time.pass(1_999)
+    assert.equal(hasStopped, false)
+    await time.settled(stopped)
+    await pull.stop()
+    assert.deepEqual(ends, ['drained'])
+    const other = setting()
+    other.drainsWith(Promise.reject(new Error('closed')))
+    await other.pull.stop()
+    const lost = setting()
+    lost.connection.isConnected = false
+    await lost.pull.stop()
+    assert.deepEqual([lost.ends, time.timers], [['unsubscribed'], 0])
+  })
+
+  it('of a consumer with the usual time says what ends a request for a reason that it does not know', async () => {
+    const { pull, requests, said, status } = setting()
+    status(409, 'Exceeded MaxRequestExpires of 5s')
+    assert.deepEqual([requests.length, said.length], [1, 1])
+    await pull.stop()
   })
 })

@@ -132,7 +132,7 @@ export class Pull {
     if (first !== undefined && first.left === first.batch) return
     const most = this.#isResting ? 1 : MOST
     const wanted = Math.min(most, room - this.#left)
-    if (wanted <= 0 || (this.#left > 0 && wanted < Math.min(most, room) * LEAST_SHARE)) return
+    if (wanted <= 0 || wanted < Math.min(most, room) * LEAST_SHARE) return
     const number = ++this.#number
     const expires = this.#isPinned && !this.#isResting ? EXPIRES_PINNED : this.#expires
     const heartbeat = expires > EXPIRES ? HEARTBEAT_IDLE : HEARTBEAT

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { VirtualTime } from '@elysia-microservices/test-support'
 import { Rounds, type Watched } from './rounds.ts'
 
 class Group implements Watched {
@@ -50,5 +51,27 @@ describe('groups of handlers with nothing to do', () => {
     for (let time = 0; time < 5; time++) rounds.look()
     assert.equal(busy?.looks, 5)
     end()
+  })
+
+  it('are looked at every 5 seconds, as long as there is one', async () => {
+    using time = new VirtualTime()
+    const { rounds, groups, looks } = setting(2)
+    await time.pass(4_999)
+    assert.equal(looks(), 0)
+    await time.pass(1)
+    assert.equal(looks(), 2)
+    const [one, other] = groups as [Group, Group]
+    rounds.remove(one)
+    await time.pass(5_000)
+    assert.deepEqual([one.looks, other.looks, rounds.size], [1, 2, 1])
+    rounds.remove(other)
+    assert.equal(time.timers, 0)
+    await time.pass(10_000)
+    assert.equal(looks(), 3)
+    rounds.add(one)
+    await time.pass(5_000)
+    assert.equal(looks(), 4)
+    rounds.remove(one)
+    assert.equal(time.timers, 0)
   })
 })

@@ -39,4 +39,89 @@ describe('options of nats()', () => {
     it(`refuse ${JSON.stringify(given)}`, () => {
       assert.throws(() => natsOptions(given as unknown as NatsOptions), { name: 'OptionError', message })
     })
+
+  it('are those of the driver where they are given, and otherwise our own defaults', () => {
+    const { connection, inboxes, durable } = natsOptions({})
+    assert.deepEqual(connection, {
+      servers: ['localhost:4222'],
+      inboxPrefix: '_INBOX',
+      pingInterval: 10_000,
+      reconnectJitter: 250,
+      reconnectTimeWait: 250,
+      timeout: 10_000,
+      reconnect: true,
+      maxReconnectAttempts: -1,
+      waitOnFirstConnect: false,
+      ignoreAuthErrorAbort: true,
+      noAsyncTraces: true
+    })
+    assert.deepEqual([inboxes.prefix, durable.storage], ['_INBOX', 'file'])
+  })
+
+  it('have credentials and TLS from addresses, unless they are given', () => {
+    const of = (given: NatsOptions) => {
+      const { servers, user, pass, token, tls } = natsOptions(given).connection
+      return [servers, user, pass, token, tls]
+    }
+    assert.deepEqual(of({ url: 'a' }), [['a:4222'], undefined, undefined, undefined, undefined])
+    assert.deepEqual(of({ url: 'me:secret@a:1' }), [['a:1'], 'me', 'secret', undefined, undefined])
+    assert.deepEqual(of({ url: ['t@a', 'tls://u:p@b'] }), [
+      ['a:4222', 'b:4222'],
+      undefined,
+      undefined,
+      't',
+      {}
+    ])
+    const given = { username: 'you', password: '', token: '', tls: null }
+    assert.deepEqual(of({ url: 'tls://me:p@a', ...given }), [['a:4222'], 'you', 'p', undefined, {}])
+    assert.deepEqual(of({ url: 't@a', username: '', token: 'own' }).slice(1, 4), [
+      undefined,
+      undefined,
+      'own'
+    ])
+  })
+
+  for (const given of [
+    { maxPingOut: 1 },
+    { pingInterval: 1 },
+    { reconnectJitter: 0 },
+    { reconnectJitterTLS: 0 },
+    { reconnectTimeWait: 0 },
+    { tls: { ca: 'x' } },
+    { authenticator: () => {} },
+    { authenticator: [() => {}, () => {}] },
+    { inboxPrefix: 'a' },
+    { inboxPrefix: 'x'.repeat(64) },
+    { replyTo: ['_ANSWERS.orders', 'b'] },
+    { replyTo: [] }
+  ])
+    it(`take ${JSON.stringify(given).slice(0, 60)}`, () => {
+      natsOptions(given as unknown as NatsOptions)
+    })
+
+  for (const [option, value] of [
+    ['maxPingOut', 0],
+    ['pingInterval', 0],
+    ['reconnectJitter', -1],
+    ['reconnectJitterTLS', -1],
+    ['reconnectTimeWait', -1],
+    ['tls', 'yes'],
+    ['authenticator', 'me'],
+    ['authenticator', [() => {}, 'me']],
+    ['inboxPrefix', ''],
+    ['inboxPrefix', 5],
+    ['inboxPrefix', 'a.b'],
+    ['inboxPrefix', 'x'.repeat(65)],
+    ['replyTo', '_ANSWERS'],
+    ['replyTo', ['a', 5]],
+    ['replyTo', ['_ELYSIA']],
+    ['replyTo', ['a.*']],
+    ['replyTo', ['a.']]
+  ] as const)
+    it(`refuse ${option}: ${JSON.stringify(value).slice(0, 60)}`, () => {
+      assert.throws(() => natsOptions({ [option]: value } as unknown as NatsOptions), {
+        name: 'OptionError',
+        path: `options.${option}`
+      })
+    })
 })
