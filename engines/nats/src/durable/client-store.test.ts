@@ -226,6 +226,37 @@ describe('a client over NATS', () => {
       })
     })
 
+    it('stores one once that is redriven again because it could not be discarded, whoever has written it', async () => {
+      const bare = await over.connect()
+      const of = (await over.open()).deadLetters('c')
+      await letters('c')
+      const headers = newHeaders()
+      headers.set(HEADER.consumer, 'c_p')
+      bare.send('_ELYSIA.DEAD.c.c_p', '{}', undefined, headers)
+      await bare.flush()
+      over.server.streams.refuses = (asked) =>
+        asked === 'deleteMessage'
+          ? new JetStreamApiError({ code: 503, err_code: 1, description: 'not now' })
+          : undefined
+      await assert.rejects(of.redrive('1'), { message: /^The dead letter 1: NATS says 'not now'/ })
+      over.server.streams.refuses = () => undefined
+      assert.equal(await of.redrive('1'), true)
+      assert.deepEqual([over.server.streams.find(AGAIN_STREAM).last, stored(DEAD_STREAM)], [1, []])
+    })
+
+    it('tells that another process was faster', async () => {
+      const of = await dead()
+      const [first] = await letters('a')
+      for (const error of [
+        { code: 404, err_code: 10_037, description: 'no message found' },
+        { code: 400, err_code: 10_043, description: 'no message found' }
+      ]) {
+        over.server.streams.refuses = (asked) =>
+          asked === 'deleteMessage' ? new JetStreamApiError(error) : undefined
+        assert.equal(await of.discard(first?.position as string), false)
+      }
+    })
+
     it('says why they cannot be read', async () => {
       const of = (await over.open()).deadLetters('a')
       over.server.streams.refuses = (asked) =>
@@ -276,13 +307,16 @@ describe('a client over NATS', () => {
     await over.serve('p', () => {})
     const client = await over.open()
     over.server.streams.refuses = (asked) =>
-      asked === 'pause' ? new JetStreamApiError({ code: 503, err_code: 1, description: 'not now' }) : undefined
+      asked === 'pause'
+        ? new JetStreamApiError({ code: 503, err_code: 1, description: 'not now' })
+        : undefined
     await assert.rejects(client.pauseGroup('g', true), { message: /^The group 'g': NATS says 'not now'/ })
   })
 
   describe('that publishes for later', () => {
     const later = (client: NatsClientStore, id: string) => client.publish('p', 1, { id, delay: 60_000 })
-    const asks = () => over.server.streams.asked.splice(0).filter((asked) => asked === `stream ${LATER_STREAM}`).length
+    const asks = () =>
+      over.server.streams.asked.splice(0).filter((asked) => asked === `stream ${LATER_STREAM}`).length
 
     it('asks for the time of the server once, and again when there may be another server', async () => {
       const client = await over.open()

@@ -59,7 +59,6 @@ export class NatsDeadLetters implements DeadLetters {
     const headers = newHeaders()
     for (const name of stored.header.keys())
       for (const value of stored.header.values(name)) headers.append(name, value)
-    headers.delete(HEADER.leftOut)
     const id = `redrive-${stored.seq}-${stored.time.getTime()}`
     headers.set(HEADER.id, id)
     const subject = `${AGAIN}.${headers.get(HEADER.consumer)}`

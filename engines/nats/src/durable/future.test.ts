@@ -223,4 +223,56 @@ describe('events that wait for their time in NATS', () => {
     assert.deepEqual(left(), { [`${DUE}.orders.late`]: 1 })
     assert.equal(await client.future.cancel('orders.late', 'ä b'), false)
   })
+
+  it('are listed the soonest first, those of one time by their ids, of one pattern, and up to a limit', async () => {
+    const client = await over.open()
+    const now = over.clock.now()
+    for (const [pattern, id, delay] of [
+      ['a', 'late', 9_000],
+      ['a', 'y', 5_000],
+      ['b', 'x', 5_000],
+      ['a', 'soon', 1_000]
+    ] as const)
+      await client.publish(pattern, 1, { id, at: new Date(now + HOUR + delay) })
+    const list = async (options: Parameters<typeof client.future.list>[0]) => {
+      const ids: string[] = []
+      for await (const { id } of client.future.list(options)) ids.push(id)
+      return ids
+    }
+    assert.deepEqual(await list({}), ['soon', 'x', 'y', 'late'])
+    assert.deepEqual(await list({ limit: 2 }), ['soon', 'x'])
+    assert.deepEqual(await list({ pattern: 'a' }), ['soon', 'y', 'late'])
+    assert.deepEqual([await list({ pattern: '*' }), await list({ limit: 0 })], [[], []])
+    // One of them comes while they are listed.
+    const rest: string[] = []
+    for await (const { id } of client.future.list({ limit: 2 })) {
+      rest.push(id)
+      if (id === 'soon') await client.future.cancel('b', 'x')
+    }
+    assert.deepEqual(rest, ['soon', 'y'])
+  })
+
+  it('are changed in five attempts, while others change them, or not at all', async () => {
+    const client = await over.open()
+    await client.publish('orders.late', 1, { id: 'a', delay: HOUR })
+    let asked = 0
+    const refusing = (times: number, error: Error) => {
+      asked = 0
+      over.server.streams.refuses = (what) =>
+        what === 'deleteMessage' && asked++ < times ? error : undefined
+    }
+    const gone = refusal(400, 10_043, 'no message found')
+    refusing(9, gone)
+    assert.deepEqual([await client.future.cancel('orders.late', 'a'), asked], [false, 5])
+    refusing(1, refusal(503, 1, 'not now'))
+    await assert.rejects(client.future.cancel('orders.late', 'a'), {
+      message: /^The event 'a': NATS says 'not now'/
+    })
+    refusing(4, refusal(404, 10_037, 'no message found'))
+    assert.deepEqual([await client.future.cancel('orders.late', 'a'), asked], [true, 5])
+    over.server.streams.refuses = (what) => (what === 'message' ? refusal(503, 1, 'not now') : undefined)
+    await assert.rejects(client.future.cancel('orders.late', 'a'), {
+      message: /^The events that wait: NATS says 'not now'/
+    })
+  })
 })

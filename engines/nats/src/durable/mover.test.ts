@@ -68,7 +68,7 @@ function coming(ids: readonly string[], size = 10) {
       return [seq, { subject: `${DUE}.orders`, seq, header, data, time: new Date(0) } as unknown as StoredMsg]
     })
   )
-  const state: { wake: (error: null, message: { subject: string }) => void } = { wake: () => {} }
+  const state: { wake: (error: Error | null, message: { subject: string }) => void } = { wake: () => {} }
   const connection = {
     isConnected: true,
     subscribeIfAllowed: (_: string, __: string, told: typeof state.wake) => {
@@ -108,9 +108,10 @@ function coming(ids: readonly string[], size = 10) {
     state.wake(null, { subject: `${WAKE}.${pattern}` })
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
   }
+  const tell = (error: Error) => state.wake(error, { subject: '' })
   /** The patterns of which events were looked for. */
   const patterns = () => [...asked].map((subject) => subject.slice(DUE.length + 1))
-  return { mover, come, happened, lines, messages, publishing, jetStream, connection, patterns }
+  return { mover, come, happened, lines, messages, publishing, jetStream, connection, patterns, tell }
 }
 
 describe('an event whose time has come', () => {
@@ -169,6 +170,24 @@ describe('an event whose time has come', () => {
     jetStream.deleteMessage = () => Promise.reject(new Error('permissions violation'))
     await come()
     assert.deepEqual([happened, lines.length], [[], 1])
+    mover.detach()
+  })
+
+  it('is looked for in the next seconds after one has come: others may come with it', async () => {
+    const { mover, come, jetStream } = coming(['a'])
+    let looks = 0
+    jetStream.stream = async () => {
+      looks++
+      return { state: { messages: 0, subjects: {} } }
+    }
+    // The look at the start has found nothing.
+    await new Promise(setImmediate)
+    looks = 0
+    mover.lookAgain()
+    assert.equal(looks, 0)
+    await come()
+    mover.lookAgain()
+    assert.equal(looks, 1)
     mover.detach()
   })
 
@@ -298,6 +317,93 @@ describe('an event whose time has come', () => {
       await come()
       assert.deepEqual([isAsked, lines.length], [true, n === 2 ? 1 : 0])
     }
+    mover.detach()
+  })
+
+  it('is deleted only by a process that has found once that it may, on each connection', async () => {
+    const { mover, come, messages, jetStream, connection } = coming(['a'])
+    const { deleteMessage } = jetStream
+    let asked = 0
+    jetStream.deleteMessage = (stream, seq) => {
+      if (!messages.has(seq)) asked++
+      return deleteMessage(stream, seq)
+    }
+    await come()
+    await come()
+    assert.equal(asked, 1)
+    mover.attach({ ...connection } as unknown as NatsConnection, jetStream as unknown as JetStream)
+    await come()
+    assert.equal(asked, 2)
+    // It is the answer of a server that knows of no such message.
+    mover.attach({ ...connection } as unknown as NatsConnection, jetStream as unknown as JetStream)
+    jetStream.deleteMessage = () => Promise.reject(refusal(400, 10_043, 'no message found'))
+    messages.clear()
+    await come()
+    assert.equal(asked, 2)
+    mover.detach()
+  })
+
+  it('is left to others by a process that has stopped while it looked for it, or between two batches', async () => {
+    using time = new VirtualTime()
+    const { mover, happened, jetStream } = coming(['a'])
+    await time.pass(25_000)
+    jetStream.stream = async () => {
+      mover.detach()
+      return { state: { messages: 1, subjects: { [`${DUE}.orders`]: 1 } } }
+    }
+    await time.pass(5_000)
+    assert.deepEqual(happened, ['unsubscribed'])
+    const many = coming(Array.from({ length: 65 }, (_, n) => `id-${n}`))
+    many.publishing.wait = async () => many.mover.detach()
+    await many.come()
+    assert.equal(many.happened.filter((one) => one.startsWith('stores')).length, 64)
+  })
+
+  it('is not looked for while events are moved', async () => {
+    const { mover, come, publishing, jetStream } = coming(['a'])
+    let looks = 0
+    jetStream.stream = async () => {
+      looks++
+      return { state: { messages: 1, subjects: {} } }
+    }
+    let go = () => {}
+    publishing.wait = () =>
+      new Promise((resolve) => {
+        go = resolve
+      })
+    await come()
+    await mover.look()
+    assert.equal(looks, 0)
+    publishing.wait = async () => {}
+    go()
+    await come('mails')
+    await mover.look()
+    assert.equal(looks, 1)
+    mover.detach()
+  })
+
+  it('is not looked for by a process that may not be told, beside its looks from time to time', async () => {
+    const { mover, happened, tell } = coming(['a'])
+    tell(new Error('no right'))
+    await new Promise(setImmediate)
+    assert.deepEqual(happened, [])
+    mover.detach()
+  })
+
+  it('belongs to a process whose handler has its pattern, or a wider one', async () => {
+    using time = new VirtualTime()
+    const { mover, jetStream, patterns } = coming([])
+    mover.add('wide.*')
+    const subjects = {
+      [`${DUE}.wide.a`]: 1,
+      [`${DUE}.wide`]: 1,
+      [`${DUE}.orders`]: 1,
+      [`${DUE}.orders.a`]: 1
+    }
+    await time.pass(25_000)
+    jetStream.stream = async () => ({ state: { messages: 4, subjects } })
+    await time.pass(5_000)
+    assert.deepEqual(patterns(), ['wide.a', 'orders'])
     mover.detach()
   })
 })

@@ -325,12 +325,15 @@ describe('a pull', () => {
     await time.pass(1)
     assert.equal(requests.length, 2)
     status(503, 'No Responders')
+    const { timers } = time
     const stopped = pull.stop()
+    // Its own two have ended, and there is one for what may still arrive.
+    assert.equal(time.timers, timers - 1)
     status(503, 'No Responders')
     pull.fill()
     await time.settled(stopped)
     await time.pass(1_000)
-    assert.deepEqual([requests.length, time.timers], [2, 0])
+    assert.equal(requests.length, 2)
   })
 
   it('looks every two seconds whether it is heard of, as long as there is a server', async () => {
@@ -372,13 +375,14 @@ describe('a pull', () => {
     await time.settled(stopped)
     await pull.stop()
     assert.deepEqual(ends, ['drained'])
+    const { timers } = time
     const other = setting()
     other.drainsWith(Promise.reject(new Error('closed')))
     await other.pull.stop()
     const lost = setting()
     lost.connection.isConnected = false
     await lost.pull.stop()
-    assert.deepEqual([lost.ends, time.timers], [['unsubscribed'], 0])
+    assert.deepEqual([lost.ends, time.timers], [['unsubscribed'], timers])
   })
 
   it('of a consumer with the usual time says what ends a request for a reason that it does not know', async () => {

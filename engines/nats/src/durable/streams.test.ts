@@ -91,6 +91,24 @@ describe('the streams of a NATS server', () => {
     })
   })
 
+  it('of dead letters are kept where the options say', async () => {
+    for (const [durable, storage, replicas] of [
+      [{}, 'file', 1],
+      [{ storage: 'memory', replicas: 3 }, 'memory', 3]
+    ] as const) {
+      await (await open(durable)).ensureDeadLetters()
+      for (const name of [DEAD_STREAM, AGAIN_STREAM]) {
+        assert.deepEqual([configOf(name).storage, configOf(name).num_replicas], [storage, replicas])
+        over.server.streams.delete(name)
+      }
+    }
+  })
+
+  it('that store a part only are named, also if there is one', async () => {
+    add({ name: 'part', subjects: ['x.a'] })
+    await assert.rejects((await open()).ensure('x.*'), { message: /stored by the streams part, each only/ })
+  })
+
   it('must confirm what they store', async () => {
     add({ name: 'silent', subjects: ['p'], no_ack: true })
     await assert.rejects((await open()).ensure('p'), { name: 'OptionError', message: /has no_ack/ })
