@@ -125,7 +125,7 @@ describe("NATS's own driver", () => {
       }
     }
     const jetStream = await (await connect()).jetStream()
-    /** What the server was asked by a call, and what the call gave. */
+    /** The questions of a call to the server, and its value. */
     const ask = async <Value>(call: () => Promise<Value>) => {
       asked.length = 0
       const value = await call()

@@ -226,7 +226,7 @@ describe('a client over NATS', () => {
       })
     })
 
-    it('stores one once that is redriven again because it could not be discarded, whoever has written it', async () => {
+    it('stores one once that is redriven again because it could not be discarded, also one of another program', async () => {
       const bare = await over.connect()
       const of = (await over.open()).deadLetters('c')
       await letters('c')

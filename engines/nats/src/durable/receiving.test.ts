@@ -1,4 +1,4 @@
-/** What a durable handler over NATS takes, asks for and gives back, message by message. */
+/** The messages that a durable handler over NATS takes, asks for and gives back, one by one. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { VirtualTime } from '@elysia-microservices/test-support'

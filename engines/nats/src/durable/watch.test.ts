@@ -14,7 +14,7 @@ describe('what a process knows of its group', () => {
   let asked: string[]
   let gone: string[]
   let hasEvents: boolean
-  /** What the server says of the consumer. */
+  /** The answer of the server about the consumer. */
   let answer: () => Promise<object>
   let connection: { isConnected: boolean }
   beforeEach(() => {
@@ -88,7 +88,7 @@ describe('what a process knows of its group', () => {
     )
   })
 
-  it('stays as it was if nobody answers, or the group has joined anew before the answer', async () => {
+  it('stays as it was if nobody answers, or the group has joined again before the answer', async () => {
     const watch = watching()
     answer = () => Promise.reject(new Error('timeout'))
     await watch.look()

@@ -4,7 +4,7 @@
  */
 import { createServer, type Server, type Socket } from 'node:net'
 
-/** What requests to a subject get; `undefined`: no answer. */
+/** The answer to a request; `undefined`: none. */
 export type Answer = (subject: string, body: string) => object | undefined
 
 export class WireServer {
@@ -16,7 +16,7 @@ export class WireServer {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
-  /** @param info what it says of itself */
+  /** @param info its description */
   constructor(info: object = { max_payload: 1_000, headers: true, version: '2.12.0' }) {
     this.#info = info
     this.#server = createServer((socket) => this.#greet(socket))
