@@ -9,6 +9,8 @@ export class Scene {
   readonly lines = new Lines()
   leads = true
   isAsleep = false
+  /** The key of all events. */
+  key: string | null = null
   /** Events that wait, by position. */
   readonly waiting: string[] = []
   readonly published: string[] = []
@@ -49,7 +51,7 @@ export class Scene {
 
   #rows() {
     return this.waiting.map((position) => ({
-      ...{ position, id: position, pattern: 'a', key: null, headers: null },
+      ...{ position, id: position, pattern: 'a', key: this.key, headers: null },
       data: position,
       attempts: '0'
     }))
