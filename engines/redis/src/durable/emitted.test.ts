@@ -77,6 +77,34 @@ describe('an event that is emitted over Redis', () => {
     assert.deepEqual(over.lines, ["An event 'a.b' of a Nest client could not be stored"])
   })
 
+  it('by a NestJS client is counted for as long as other processes may hear it, and not for ever', async (t) => {
+    let now = 1_000_000
+    t.mock.method(performance, 'now', () => now)
+    const { receive } = new NestEvents(await over.connect(), over.optionsOf().durable, over.logger)
+    const numbers: string[] = []
+    for (const later of [0, 0, 10_000, 1, 10_000, 1, 20_000, 1, 20_001]) {
+      now += later
+      receive('a.b', PACKET)
+      await over.settle()
+      numbers.push(stored('a.b').at(-1)?.['id']?.split('-').at(-1) as string)
+      // The server remembers an id for five seconds.
+      await over.pass(5_001)
+    }
+    assert.deepEqual(numbers, ['1', '2', '3', '4', '5', '6', '7', '8', '1'])
+    receive('b.a', PACKET)
+    await over.settle()
+    assert.match(stored('b.a').at(-1)?.['id'] ?? '', /-1$/)
+  })
+
+  it('is not heard by a service without the right to, which begins all the same', async () => {
+    over.server.refuses = (asked) => (asked === 'subscribe' ? 'NOPERM no permissions' : undefined)
+    const connection = await over.connect()
+    await new NestEvents(connection, over.optionsOf().durable, over.logger).hear('a.b')
+    over.server.stop()
+    const lost = new NestEvents(connection, over.optionsOf().durable, over.logger).hear('b.a')
+    await assert.rejects(lost, (error: Error) => error.name !== 'ReplyError')
+  })
+
   it('is stored by a server that was started again, or has lost the stream', async () => {
     const connection = await over.connect()
     const events = new EventStore(connection, over.optionsOf().durable)

@@ -4,17 +4,31 @@ import { addressOfHandler, textOf } from '@elysia-microservices/engine'
 import fc from 'fast-check'
 import {
   changeOf,
+  channelOfInbox,
   globHears,
   globOf,
   inboxOf,
   isInbox,
+  isInboxPrefix,
+  isOfSystem,
   NEST_ANSWER,
   placeOf,
   readChange,
   readPlace,
   whyNot
 } from './channels.ts'
-import { frameOf, nestEvent, nestRequest, readFrame, readNest } from './frames.ts'
+import {
+  fieldsOf,
+  frameOf,
+  headersIn,
+  idOfAnswer,
+  isOnlyStored,
+  nestEvent,
+  nestRequest,
+  readFrame,
+  readNest,
+  STORED
+} from './frames.ts'
 
 const line = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\n'))
 const secret = fc.stringMatching(/^[a-z2-7]{12}$/)
@@ -59,12 +73,48 @@ describe('frames', () => {
         }
       })
     )
+    for (const text of ['', 'a', 'a\n', 'a\nb', 'a\n\n', 'a\nb\n{}'])
+      assert.throws(() => readFrame(Buffer.from(text)), { name: 'ProtocolError' })
     const forged = Buffer.from(`a\n${NEST_ANSWER}orders.reply\n\n{}`)
     assert.equal(readFrame(forged).reply, '?')
   })
 })
 
+describe('headers', () => {
+  it('are the texts of an object, and none if there are none, or the rest of a frame can be read alone', () => {
+    const read = (headers: string) => readFrame(Buffer.from(`a\n\n${headers}\n{}`))
+    assert.deepEqual({ ...read('{"x":"1","y":5}').headers }, { x: '1' })
+    for (const none of ['', '{', '5', 'null', '{"y":5}', '{}']) {
+      const { headers, words, address } = read(none)
+      assert.deepEqual([headers, textOf(words), address], [undefined, '{}', 'a'], none)
+    }
+    assert.equal(readFrame(Buffer.from('a\n\n\n'), 'before.').address, 'before.a')
+    for (const none of [undefined, null, 'text', 5]) assert.equal(headersIn(none), undefined)
+  })
+
+  it('and a key are fields of an event that has them', () => {
+    const event = { packet: '{}', id: 'i', headers: undefined }
+    assert.deepEqual(fieldsOf({ ...event, key: '' }), ['packet', '{}', 'id', 'i'])
+    assert.deepEqual(fieldsOf({ ...event, key: 'k', headers: { h: ['1', '2'] } }).slice(4), [
+      ...['key', 'k'],
+      ...['headers', '{"h":"1,2"}']
+    ])
+  })
+})
+
 describe("Nest's packets", () => {
+  it('of an answer have an id, unless nobody of this library has asked', () => {
+    assert.equal(idOfAnswer('{"id":"7"}'), '7')
+    for (const words of ['{"id":7}', '{}', 'null', 'no JSON']) assert.equal(idOfAnswer(words), undefined)
+  })
+
+  it('of an event say whether only the store has it', () => {
+    assert.equal(isOnlyStored(nestEvent('{"pattern":"a"}', { h: '1' }, [STORED])), false)
+    assert.equal(isOnlyStored(nestEvent('{"pattern":"a"}', undefined, [STORED])), true)
+    assert.equal(isOnlyStored(nestEvent('{"pattern":"a"}', undefined, ['q', STORED])), false)
+    assert.deepEqual(readNest(nestEvent('{"pattern":"a"}', undefined, ['q', STORED])).reached, ['q', STORED])
+  })
+
   it('have our id in a request, and headers as metadata', () => {
     const packet = '{"pattern":"a","data":1,"id":"7"}'
     assert.equal(nestRequest(packet, 'x', undefined), '{"pattern":"a","data":1,"id":"x"}')
@@ -126,6 +176,26 @@ describe('channels', () => {
     assert.ok(!globHears('>', '_a') && !globHears('a.*', 'axb') && !globHears('>', ''))
   })
 
+  it('of this library and of answers are hidden from handlers of all patterns', () => {
+    assert.deepEqual(['_elysia:x', 'a.reply', 'a.replies', 'a_elysia:'].map(isOfSystem), [
+      true,
+      true,
+      false,
+      false
+    ])
+  })
+
+  it('of inboxes have a prefix of letters, digits and _, or none', () => {
+    for (const prefix of ['a', 'A_9', 'a'.repeat(64)]) {
+      assert.equal(isInboxPrefix(prefix), true)
+      assert.equal(isInbox(`${inboxOf('abcdefghijkl', prefix)}1`), true)
+    }
+    for (const prefix of ['', 'a'.repeat(65), 'a:b', 5]) assert.equal(isInboxPrefix(prefix), false)
+    for (const address of ['_elysia:i:abcdefghijkl', '_elysia:i:abcdefghijk.1', '_elysia:j:abcdefghijkl.1'])
+      assert.equal(isInbox(address), false, address)
+    assert.equal(channelOfInbox('_elysia:i:abcdefghijkl.1.2'), '_elysia:i:abcdefghijkl')
+  })
+
   it('that have come or gone are read as they were written, and nothing else', () => {
     fc.assert(
       fc.property(fc.boolean(), fc.array(fc.string()), (isThere, channels) => {
@@ -133,7 +203,11 @@ describe('channels', () => {
       })
     )
     fc.assert(fc.property(fc.string(), (text) => void readChange(`+[${text}`)))
-    for (const text of ['', '+', '+[5]', '*["a"]', '+{}']) assert.equal(readChange(text), undefined)
+    const channels = Array.from({ length: 4_096 }, () => 'c')
+    assert.equal(readChange(changeOf({ isThere: true, channels }))?.channels.length, 4_096)
+    assert.equal(readChange(changeOf({ isThere: true, channels: [...channels, 'c'] })), undefined)
+    for (const text of ['', '+', '+[5]', '+["a",5]', '*["a"]', '+{}'])
+      assert.equal(readChange(text), undefined)
   })
 
   for (const [route, message] of [
