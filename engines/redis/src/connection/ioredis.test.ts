@@ -84,6 +84,18 @@ if (!isMissing('the driver of Redis', redisMissing())) {
       await direct.config('SET', 'appendonly', 'yes')
     })
 
+    it('counts a delay by its own clock, to the millisecond', async () => {
+      const { store, pattern, batchOf } = await stored()
+      for (let n = 0; n < 20; n++) {
+        const events = [{ id: `${n}`, packet: '{}', headers: undefined, time: '+1000' as const }]
+        const before = await store.time()
+        await store.plan({ ...batchOf(`${n}`), events })
+        const [{ due } = { due: 0 }] = await store.awaited(pattern, undefined, 1)
+        assert.ok(before <= due - 1_000 && due - 1_000 <= (await store.time()))
+        await store.cancel(pattern, `${n}`)
+      }
+    })
+
     it('publishes no second event if nobody has heard the first, unless subscribers may be elsewhere', async () => {
       const { store, direct, batchOf } = await stored()
       const published = async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type Carried, type CarrierListener, type Subject, textOf } from '@elysia-microservices/engine'
 import { OverFake } from '../testing/over-fake.ts'
-import { EVERYONE, NEST_ANSWER } from '../words/channels.ts'
+import { CHANGES, EVERYONE, NEST_ANSWER } from '../words/channels.ts'
 
 const EVENT = '{"pattern":"p","data":1}'
 const SUBJECT = { address: 'p', queue: 'q', answers: true, isExact: true } as Subject
@@ -123,6 +123,27 @@ describe('a connection to Redis', () => {
     connection.emit('p', EVENT)
     await connection.flush()
     assert.deepEqual(new Set(over.lines), new Set(['publish p: NOPERM no permissions']))
+  })
+
+  it('is not restored without its inbox, or without hearing which processes there are, and says why', async () => {
+    const { connection, inbox } = await client()
+    connection.publish('p', EVENT, `${inbox}1-r-`)
+    await over.settle()
+    for (const channel of [inbox.slice(0, -1), CHANGES]) {
+      over.lines.length = 0
+      over.server.refuses = (asked, about) =>
+        asked === 'subscribe' && about === channel ? 'NOPERM no permissions' : undefined
+      over.server.stop()
+      over.server.start()
+      await over.settle()
+      assert.equal(connection.isConnected, false)
+      assert.match(over.lines[0] ?? '', /^failed: ReplyError: NOPERM no permissions$/)
+      refuse()
+      over.server.stop()
+      over.server.start()
+      await over.settle()
+      assert.equal(connection.isConnected, true)
+    }
   })
 
   it('that is closed sends what it has, tells nobody of its loss, and is closed once', async () => {

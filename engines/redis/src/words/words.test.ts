@@ -97,7 +97,7 @@ describe('headers', () => {
     assert.deepEqual(fieldsOf({ ...event, key: '' }), ['packet', '{}', 'id', 'i'])
     assert.deepEqual(fieldsOf({ ...event, key: 'k', headers: { h: ['1', '2'] } }).slice(4), [
       ...['key', 'k'],
-      ...['headers', '{"h":"1,2"}']
+      ...['headers', '{"h":"1, 2"}']
     ])
   })
 })
@@ -109,7 +109,8 @@ describe("Nest's packets", () => {
   })
 
   it('of an event say whether only the store has it', () => {
-    assert.equal(isOnlyStored(nestEvent('{"pattern":"a"}', { h: '1' }, [STORED])), false)
+    assert.equal(isOnlyStored(nestEvent('{"pattern":"a"}', { h: '1' }, [STORED])), true)
+    assert.equal(isOnlyStored(nestEvent('{"pattern":"a"}', { h: '1' }, [])), false)
     assert.equal(isOnlyStored(nestEvent('{"pattern":"a"}', undefined, [STORED])), true)
     assert.equal(isOnlyStored(nestEvent('{"pattern":"a"}', undefined, ['q', STORED])), false)
     assert.deepEqual(readNest(nestEvent('{"pattern":"a"}', undefined, ['q', STORED])).reached, ['q', STORED])
