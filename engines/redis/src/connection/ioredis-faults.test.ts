@@ -1,7 +1,7 @@
 /** The driver as servers are lost, refuse, keep silent, or are nodes of a cluster. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test'
-import { freePort, until } from '@elysia-microservices/test-support'
+import { freePort, Timeouts, until } from '@elysia-microservices/test-support'
 import type { DriverConnection } from '../driver.ts'
 import { type RedisOptions, redisOptions } from '../options/options.ts'
 import { Recorded } from '../testing/cases-frame.ts'
@@ -122,6 +122,19 @@ describe('the driver over ioredis', () => {
     connection.renew()
     await seen.until('restored', 2)
     assert.equal(count('lost'), 2)
+  })
+
+  it('connects again soon, and later each time', async (t) => {
+    t.mock.method(Math, 'random', () => 1)
+    const connection = await open()
+    using timeouts = new Timeouts((delay) => (delay === 100 ? 1 : delay))
+    server.answer = ([name]) => (name === 'INFO' ? '-ERR not yet\r\n' : undefined)
+    server.cut()
+    await until('It has tried twice', () => timeouts.begun.includes(100))
+    server.answer = () => undefined
+    await seen.until('restored')
+    assert.ok(timeouts.begun.indexOf(50) < timeouts.begun.indexOf(100) && timeouts.begun.includes(50))
+    assert.equal(connection.isConnected, true)
   })
 
   it('keeps a subscription that is made while the server is lost, and ends one', async () => {
@@ -253,6 +266,10 @@ describe('the driver over ioredis', () => {
       await seen.until('restored')
       await until('It uses the other one', () => server.open === 2 && other.open === 0)
       assert.equal(server.count('SUBSCRIBE a'), 1)
+      // While no node has them, there is none to go to.
+      ours = undefined
+      assert.deepEqual([await connection.isLeaving(), await connection.isLeaving()], [false, false])
+      ours = server
       // A node does not know its own host name, and is where it was asked.
       host = ''
       assert.equal(await connection.isLeaving(), false)

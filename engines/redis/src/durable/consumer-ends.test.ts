@@ -62,13 +62,29 @@ describe('a durable handler over Redis', () => {
   })
 
   it('that the server does not let begin says why', async () => {
-    for (const command of ['handler', 'join', 'ensure']) {
+    for (const command of ['about', 'handler', 'join', 'ensure']) {
       refuse(command, 'NOPERM no permissions')
       await assert.rejects(over.serve('p', note), {
         name: 'NotStoredError',
         message: /Redis does not store .*'NOPERM no permissions'; give its user the rights/
       })
     }
+  })
+
+  it('says that its server, which is back, may evict events by now, and nothing of other failures', async () => {
+    await over.serve('p', note)
+    const again = async () => {
+      over.lines.length = 0
+      over.server.stop()
+      over.server.start()
+      await over.settle()
+      return over.lines
+    }
+    refuse('about', 'NOPERM no permissions')
+    assert.deepEqual(await again(), [])
+    refuse('about', undefined)
+    over.server.streams.facts = { ...over.server.streams.facts, maxmemoryPolicy: 'allkeys-lru' }
+    assert.match((await again()).join(), /may evict stored events .*'allkeys-lru'/)
   })
 
   it('gives each of its streams a turn, so that one with many events does not keep the others waiting', async () => {
