@@ -146,6 +146,28 @@ describe('a connection to MQTT', () => {
     assert.deepEqual([second?.retain, second?.properties], [undefined, {}])
   })
 
+  it('sends where only services of this library read what others cannot read, or is not meant for them', async () => {
+    const { client, published } = await observed()
+    const reply = `${client.newInbox()}1`
+    const together = client.togetherAt('p')
+    client.publish(client.everyone, '{}', reply)
+    client.publish(together, '[{}]', reply)
+    client.publish('p', REQUEST, reply)
+    client.publish('p', Buffer.from(REQUEST), reply)
+    // No packets of NestJS: a part, bytes, and a message without an answer.
+    for (const words of ['x{', Buffer.from('x'), Buffer.from([0])]) client.publish('p', words, reply)
+    client.publish('p', REQUEST)
+    assert.deepEqual(
+      published.map(({ topic }) => topic),
+      [client.everyone, together, 'p', 'p', together, together, together, together]
+    )
+    // The server confirms what has an answer: so the sender hears if nobody has subscribed.
+    assert.deepEqual(
+      published.map(({ qos }) => qos),
+      [1, 1, 1, 1, 1, 1, 1, 0]
+    )
+  })
+
   it('subscribes once to the answers of NestJS to a pattern', async () => {
     const { client, subscribed } = await observed()
     for (let n = 0; n < 3; n++) client.publish('p', REQUEST, `${client.newInbox()}${n}`)

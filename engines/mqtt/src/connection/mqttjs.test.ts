@@ -24,11 +24,14 @@ driverCases('a socket, by mqtt.js', async () => ({
 describe('mqtt.js', () => {
   let server: MqttSocketServer
   let happened: string[]
+  /** Is called with each message; a test replaces it. */
+  let answer = () => {}
   const opened: DriverConnection[] = []
 
   beforeEach(async () => {
     server = new MqttSocketServer()
     happened = []
+    answer = () => {}
     await server.listen()
   })
   afterEach(async () => {
@@ -40,7 +43,10 @@ describe('mqtt.js', () => {
     const options = mqttOptions({ url: server.url, ...given })
     const listener: DriverListener = {
       signal,
-      message: (topic, bytes) => happened.push(`${topic} ${bytes}`),
+      message: (topic, bytes) => {
+        happened.push(`${topic} ${bytes}`)
+        answer()
+      },
       lost: (code) => happened.push(`lost ${code}`)
     }
     const clientId = `c${opened.length}`
@@ -263,6 +269,24 @@ describe('mqtt.js', () => {
     await assert.rejects(connection.ping(), { name: 'ConnectionError', mayHaveRun: true })
   })
 
+  it('tells nothing of a message that is published while the connection ends', async () => {
+    const connection = await connect()
+    const ending = connection.end()
+    const told: unknown[] = []
+    connection.publish({ topic: 'a', payload: '', qos: 1 }, (...answer) => told.push(answer))
+    await ending
+    assert.deepEqual(told, [])
+  })
+
+  it('does not connect again by itself', async (t) => {
+    const connection = await connect()
+    const repeated = t.mock.method(globalThis, 'setInterval')
+    server.cut()
+    await until(() => happened.length > 0)
+    await new Promise(setImmediate)
+    assert.deepEqual([repeated.mock.callCount(), connection.isOpen], [0, false])
+  })
+
   it('tells once that the connection is lost, with the reason that the server gave', async () => {
     const connection = await connect()
     server.send({ cmd: 'disconnect', reasonCode: 139 })
@@ -284,20 +308,49 @@ describe('mqtt.js', () => {
   it('ends with its socket although the server does not end it', async () => {
     const connection = await connect()
     server.isSilent = true
-    using _ = new Timeouts((milliseconds) => (milliseconds === 1_000 ? 0 : milliseconds))
+    using timeouts = new Timeouts((milliseconds) => (milliseconds === 1_000 ? 0 : milliseconds))
     await connection.end()
+    assert.ok(timeouts.begun.includes(1_000))
     await until(() => server.open === 0)
   })
 
-  it('answers what comes with a small packet, once a turn, for servers that collect what they write', async () => {
-    const connection = await connect()
-    await connection.subscribe('a', undefined)
-    await until(() => published().length === 1)
-    assert.deepEqual(published(), ['_elysia/nothing '])
-    for (const payload of ['1', '2'])
-      server.send({ cmd: 'publish', topic: 'a', payload, qos: 0, dup: false, retain: false })
-    await until(() => published().length === 2)
-    await connection.ping()
-    assert.deepEqual(happened, ['a 1', 'a 2'])
+  describe('sends a small packet for servers that collect what they write', () => {
+    const NOTHING = '_elysia/nothing '
+    const message = (topic: string) =>
+      ({ cmd: 'publish', topic, payload: '', qos: 0, dup: false, retain: false }) as const
+
+    /** All that was published, up to a message that is sent now. */
+    async function publishedBefore(connection: DriverConnection): Promise<string[]> {
+      for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate)
+      connection.publish({ topic: 'last', payload: '', qos: 0 })
+      await until(() => published().includes('last '))
+      return published().slice(0, -1)
+    }
+
+    it('once in each turn in which something comes', async () => {
+      const connection = await connect()
+      server.send(message('a'), message('b'))
+      await until(() => published().length > 0)
+      server.send(message('c'))
+      await until(() => published().length > 1)
+      assert.deepEqual(await publishedBefore(connection), [NOTHING, NOTHING])
+    })
+
+    it('unless another one is sent in that turn', async () => {
+      const connection = await connect()
+      answer = () => connection.publish({ topic: 'answer', payload: '', qos: 0 })
+      server.send(message('a'))
+      await until(() => published().length > 0)
+      assert.deepEqual(await publishedBefore(connection), ['answer '])
+    })
+
+    it('and none for the greeting, nor for such a packet of another one', async () => {
+      const connection = await connect()
+      assert.deepEqual(await publishedBefore(connection), [])
+      server.received.length = 0
+      server.send(message('_elysia/nothing'))
+      await until(() => happened.length > 0)
+      assert.deepEqual(await publishedBefore(connection), [])
+    })
   })
 })

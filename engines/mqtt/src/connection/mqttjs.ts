@@ -60,8 +60,6 @@ function settingsOf(
     clean: true,
     // Otherwise the driver would send lost messages again, in another order, and would never stop.
     reconnectPeriod: 0,
-    resubscribe: false,
-    queueQoSZero: false,
     connectTimeout,
     keepalive: Math.max(1, Math.round(heartbeat / 1_000)),
     ...(will !== undefined && {
@@ -90,8 +88,8 @@ class Connection implements DriverConnection {
   readonly #qos: 0 | 1 | 2
   readonly #listener: DriverListener
   readonly #nobody = new Set<number>()
-  #pings: (Pong | undefined)[] = []
-  #asked: Pong[] = []
+  readonly #pings: (Pong | undefined)[] = []
+  readonly #asked: Pong[] = []
   #sent = 0
   #isHurrying = false
   #isOver = false
@@ -149,7 +147,6 @@ class Connection implements DriverConnection {
     this.#sent++
     if (qos === 0) return void this.#client.publish(topic, payload, options)
     this.#client.publish(topic, payload, options, (error, packet) => {
-      if (this.#isOver) return
       // The connection is being closed, which the driver tells here first. Refusals of the server have a code.
       if (error && (error as { readonly code?: unknown }).code === undefined) return
       // The driver passes the packet that was published, not the answer of the server.
@@ -177,13 +174,9 @@ class Connection implements DriverConnection {
   }
 
   closed(): void {
-    const wasEnded = this.#isOver
-    this.#isOver = true
-    const waiting = [...this.#pings, ...this.#asked]
-    this.#pings = []
-    this.#asked = []
-    for (const one of waiting) one?.reject(new ConnectionError('The connection has ended', true))
-    if (!wasEnded) this.#listener.lost(this.#code)
+    for (const one of [...this.#pings, ...this.#asked])
+      one?.reject(new ConnectionError('The connection has ended', true))
+    if (!this.#isOver) this.#listener.lost(this.#code)
   }
 
   /**

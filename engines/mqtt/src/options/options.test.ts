@@ -76,6 +76,8 @@ it('invalid options are refused by name, and the errors contain no password', ()
     [{ will: { pattern: 'a/+' } }, /a call goes to one/],
     [{ will: { pattern: 'a', delay: -1 } }, /options\.will\.delay/],
     [{ will: { pattern: 'a', retain: 1 } }, /options\.will\.retain/],
+    [{ will: {} }, /options\.will\.pattern must be a text/],
+    [{ will: { pattern: 7 } }, /options\.will\.pattern must be a text/],
     [{ will: 'gone' }, /options\.will/],
     [{ connectTimeout: 1 }, /options\.connectTimeout/],
     [{ heartbeat: 1 }, /options\.heartbeat/],

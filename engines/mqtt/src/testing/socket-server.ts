@@ -47,9 +47,10 @@ export class MqttSocketServer {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** Sends a packet over every socket. */
-  send(packet: Packet): void {
-    for (const socket of this.#sockets) socket.write(generate(packet, VERSION))
+  /** Sends packets over every socket, in one piece. */
+  send(...packets: readonly Packet[]): void {
+    const bytes = Buffer.concat(packets.map((packet) => generate(packet, VERSION)))
+    for (const socket of this.#sockets) socket.write(bytes)
   }
 
   /** The packets of a kind that have come. */

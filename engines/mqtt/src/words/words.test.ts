@@ -303,6 +303,16 @@ describe('packets', () => {
   it('are read whatever they contain', () => {
     assert.deepEqual(readNest('{"pattern":"a","data":1,"id":"7"}').isRequest, true)
     assert.deepEqual(readNest('{"id":7,"celsius":21}'), { words: '{"id":7,"celsius":21}', isRequest: false })
+    assert.deepEqual(readNest(''), { words: '', isRequest: false })
+    for (const [packet, isRequest] of [
+      ['{"pattern":"a","data":1}', false],
+      ['{"pattern":"a","id":"7"}', true],
+      ['{"data":1,"id":"7"}', true],
+      ['null', false]
+    ] as const)
+      assert.deepEqual(readNest(packet), { words: packet, isRequest })
+    const ids = ['{"id":7}', '{}', 'null', '{', '{"id":"7"}'].map(idOfAnswer)
+    assert.deepEqual(ids, [undefined, undefined, undefined, undefined, '7'])
     assert.deepEqual(readNest('21,5'), { words: '{"data":"21,5"}', isRequest: false })
     fc.assert(
       fc.property(text, (given) => {

@@ -153,6 +153,29 @@ describe('a connection to RabbitMQ', () => {
     assert.deepEqual([seen, back], [['last'], [true]])
   })
 
+  it('sends no durable event to other handlers for a moment after it was seen that there are none', async (t) => {
+    const connection = await connect()
+    const sent: string[] = []
+    const publish = server.publish.bind(server)
+    server.publish = (exchange, key, ...more) => {
+      if (exchange === CALLS) sent.push(key)
+      return publish(exchange, key, ...more)
+    }
+    let now = 0
+    t.mock.method(performance, 'now', () => now)
+    const tell = async (address: string) => {
+      connection.tell(address, '{}', {})
+      await settled()
+    }
+    for (const address of ['p', 'p', 'q']) await tell(address)
+    now += 99
+    await tell('p')
+    assert.deepEqual(sent, ['p', 'q'])
+    now += 1
+    await tell('p')
+    assert.deepEqual(sent, ['p', 'q', 'p'])
+  })
+
   it('passes on that the server takes no messages, and why', async () => {
     await connect()
     server.halt('low on memory')

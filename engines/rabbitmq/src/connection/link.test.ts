@@ -70,6 +70,24 @@ it('a channel that the server has closed is opened again when its pause is over,
   await link.close()
 })
 
+it('a connection that is lost is no news of its single channels, which are set up over the next one', async () => {
+  const { server, clock, link, settled } = await watched()
+  const said: string[] = []
+  let times = 0
+  const alone = { closed: () => said.push('closed'), reopened: () => said.push('reopened') }
+  const part = await link.open(async () => void times++, { alone })
+  server.cut()
+  await settled()
+  assert.deepEqual([said, clock.waiting, part.channel], [[], 1, undefined])
+  await clock.advance(2_000)
+  await settled()
+  assert.deepEqual([said, times, part.channel === undefined], [[], 2, false])
+  await part.remove()
+  await settled()
+  assert.deepEqual([said, clock.waiting, part.channel], [[], 0, undefined])
+  await link.close()
+})
+
 /** Milliseconds within which the server of `watched` must answer: in no other timer. */
 const HEARTBEAT = 54_321
 

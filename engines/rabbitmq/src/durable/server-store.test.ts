@@ -31,7 +31,7 @@ async function storeOf(groups: readonly string[]) {
     for (const consumer of consumers) consumer.cut()
     await connection.close()
   }
-  return { clock, server, connection, consumers, close }
+  return { clock, server, store, connection, consumers, close }
 }
 
 it('a group that was paused, or resumed, without a message to this process is found within a minute', async () => {
@@ -72,4 +72,16 @@ it('a process answers for the handlers of a paused group alone, when each has lo
     [true, false]
   )
   await close()
+})
+
+it('a store looks at nothing any more when it has lost its connection for good, or is closed', async () => {
+  for (const end of ['detach', 'close'] as const) {
+    const { clock, store, connection, close } = await storeOf(['g'])
+    assert.equal(clock.waiting, 1)
+    await store.attach(connection)
+    assert.equal(clock.waiting, 1, 'once for a connection, however often it is attached')
+    store[end]()
+    assert.equal(clock.waiting, 0)
+    await close()
+  }
 })

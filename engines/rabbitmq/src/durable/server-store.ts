@@ -77,6 +77,7 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
   #checkLater(connection: RabbitConnection): void {
     this.#endChecks = this.#clock.after(CHECK, () => {
       this.#checkLater(connection)
+      // While the server is lost, there is nothing to find.
       void this.#checkPauses(connection).catch(() => {})
     })
   }
@@ -86,7 +87,6 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
    * many handlers it has.
    */
   async #checkPauses({ link }: RabbitConnection): Promise<void> {
-    if (!link.isConnected) return
     const groups = new Map(this.#consumers.map((consumer) => [consumer.group, consumer.isPaused]))
     const changed = await link.aside(async (channel) => {
       const found = new Set<string>()

@@ -48,6 +48,20 @@ describe('a durable handler that stops', () => {
     assert.deepEqual([scene.data, scene.count(QUEUE)], [['a', 'b'], 2])
   })
 
+  it('at once gives back what it has before its connection ends, too: others need not wait for that', async () => {
+    const scene = newScene()
+    scene.handle = () => new Promise(() => {})
+    const consumer = await scene.join({ concurrency: 2 })
+    for (const data of ['a', 'b']) await scene.publish(data)
+    await scene.join({ concurrency: 2 })
+    consumer.cut()
+    await settled(scene.server)
+    assert.ok(scene.begun.length > 2, 'Another process runs what is there')
+    for (const { link } of scene.connections) await link.close()
+    await settled(scene.server)
+    assert.equal(scene.count(QUEUE), 2)
+  })
+
   it('while the copy of a retry is not confirmed waits for that: the event is in one queue alone', async () => {
     const scene = newScene()
     scene.handle = () => {

@@ -49,6 +49,14 @@ export class Scene {
   #published = 0
 
   async join(options: DurableOptions = {}, pattern = 'p'): Promise<RabbitConsumer> {
+    const consumer = await this.start(options, pattern)
+    consumer.begin()
+    await settled(this.server)
+    return consumer
+  }
+
+  /** The handler has its queues, and receives nothing yet. */
+  async start(options: DurableOptions = {}, pattern = 'p'): Promise<RabbitConsumer> {
     const checked = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
     const connection = await RabbitConnection.open(this.server.driver, checked, 'g', LISTENER)
     this.connections.push(connection)
@@ -70,8 +78,6 @@ export class Scene {
     const consumer = new RabbitConsumer({ ...init, copies: () => copies, clock: this.clock })
     this.consumers.push(consumer)
     await consumer.start(connection)
-    consumer.begin()
-    await settled(this.server)
     return consumer
   }
 
