@@ -18,8 +18,9 @@ import { FieldList } from './field.ts'
 
 /** Bun's `node:http2` does not tell which fields are secret. */
 const isBun = process.versions.bun !== undefined
+const isDeno = 'Deno' in globalThis
 /** The sizes that the table of a server of `node:http2` gets: on Deno it cannot change. */
-const SIZES_OF_NODE = 'Deno' in globalThis ? [] : [0, 60, 500, 4_096, 65_536]
+const SIZES_OF_NODE = isDeno ? [] : [0, 60, 500, 4_096, 65_536]
 const NO_LIMIT = 2 ** 30
 /** Each needs a connection. */
 const TRIES = runs(isOnPush ? 50 : 500)
@@ -242,6 +243,8 @@ describe('a block of anybody', () => {
             const block = brokenBy(Uint8Array.from(out.written), broken)
             const ours = read(decoder, block)
             const theirs = await node.read(block)
+            // Deno has one code for blocks and for messages that are wrong, and ends the connection for both.
+            if (isDeno && theirs.goAway === ErrorCode.PROTOCOL_ERROR) return
             if (ours === ErrorCode.COMPRESSION_ERROR) {
               // Bun only resets the stream if a block ends within a field. RFC 9113, section 4.3: a connection error.
               if (!isBun || theirs.reset === undefined)
