@@ -7,6 +7,8 @@ import { Log } from '@elysia-microservices/test-support'
 import { type EventTime, memory } from '@elysia-microservices/transport'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
+import { storeEvents } from './connection/in-transaction.ts'
+import { answeredState } from './connection/lost.ts'
 import { Tables } from './connection/tables.ts'
 import type { TakenRow } from './connection/turn.ts'
 import { PostgresDeadLetters } from './durable/dead-letters.ts'
@@ -381,6 +383,30 @@ describe('the log in PostgreSQL', () => {
       'held 2',
       'held 3'
     ])
+  })
+
+  it('ends a wait for an open transaction by itself when it was told how long', async () => {
+    const { url, sql } = await database()
+    const open = await transaction(url, postgres({ sql }))
+    await open.publish('open', 'held')
+    const event = {
+      pattern: 'e',
+      id: '1',
+      key: 'held',
+      headers: undefined,
+      body: '{"data":1}',
+      due: undefined
+    }
+    const keeping = { duplicateWindow: 120_000, maxBytes: 0 }
+    for (const events of [[event], [event, { ...event, id: '2' }]]) {
+      const stored = storeEvents(databaseOf(sql), 'elysia_microservices', events, keeping, true, 50)
+      await assert.rejects(stored, (error) => answeredState(error) === '55P03')
+    }
+    await open.end('commit')
+    assert.equal(
+      (await storeEvents(databaseOf(sql), 'elysia_microservices', [event], keeping, true, 50)).length,
+      1
+    )
   })
 
   it('publishes what is due at one time part by part, if it is large', async () => {

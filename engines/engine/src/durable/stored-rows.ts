@@ -20,17 +20,19 @@ const PAGE = 100
  * Yields what `read` gives, one page after the other, until there is no more.
  * @param limit most that is yielded
  * @param read gets the last item of the page before (`undefined`: there is none), and the size of the page
+ * @param mayBeCut whether a page may have fewer items than there are, because they are large: then an empty one is the end
  */
 export async function* inPages<Item>(
   limit: number | undefined,
-  read: (behind: Item | undefined, most: number) => Promise<readonly Item[]>
+  read: (behind: Item | undefined, most: number) => Promise<readonly Item[]>,
+  mayBeCut = false
 ): AsyncGenerator<Item> {
   let behind: Item | undefined
   for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
     const most = Math.min(PAGE, left)
     const page = await read(behind, most)
     yield* page
-    if (page.length < most) return
+    if (page.length < (mayBeCut ? 1 : most)) return
     behind = page.at(-1)
     left -= page.length
   }
@@ -82,7 +84,7 @@ export interface WaitingRows {
   /** @returns whether the event waited */
   fire(pattern: string, id: string): boolean | Promise<boolean>
   /**
-   * Reads a page, the soonest first.
+   * Reads a page, the soonest first. It may have fewer than there are, because they are large; an empty one is the end.
    * @param pattern `undefined`: of all patterns
    * @param behind the last row of the page before
    */
@@ -103,7 +105,7 @@ export function futureIn(table: () => Promise<WaitingRows>): FutureEvents {
       const route = pattern === undefined ? undefined : routeOf(pattern)
       const read = async (behind: StoredRow | undefined, most: number) =>
         (await table()).waiting(route, behind, most)
-      for await (const row of inPages(limit, read)) yield waitingEvent(row)
+      for await (const row of inPages(limit, read, true)) yield waitingEvent(row)
     }
   }
 }

@@ -40,20 +40,22 @@ export interface Keeping {
 /**
  * Stores events over a connection, which may be the caller's transaction.
  * @param waits for transactions that publish the same keys, until they end
+ * @param lockTimeout milliseconds after which PostgreSQL ends such a wait with an error. Default: that of the session
  */
 export async function storeEvents(
   connection: Connection,
   schema: string,
   events: readonly NewEvent[],
   { duplicateWindow, maxBytes }: Keeping,
-  waits: boolean
+  waits: boolean,
+  lockTimeout?: number
 ): Promise<Stored[]> {
   const [one] = events
   if (events.length === 1 && maxBytes === 0 && one?.due === undefined && one?.delay === undefined)
-    return [await storeOne(connection, schema, one as NewEvent, duplicateWindow, waits)]
+    return [await storeOne(connection, schema, one as NewEvent, duplicateWindow, waits, lockTimeout)]
   const rows = await connection.query(
     inSchema(
-      'select place, is_duplicate, is_held from "elysia_microservices".store_events($1::text::json, $2::text::integer, $3::text::boolean, $4::text::bigint) order by number',
+      `select place, is_duplicate, is_held from "elysia_microservices".store_events(${within(lockTimeout, '$1::text::json')}, $2::text::integer, $3::text::boolean, $4::text::bigint) order by number`,
       schema
     ),
     [JSON.stringify(events), String(duplicateWindow), String(waits), String(maxBytes)]
@@ -78,15 +80,22 @@ const STORE_ONE =
   '"elysia_microservices".store_event($1::text, $2::text, $3::text, $4::text, $5::text, null, $6::text::integer, true)'
 const STORE_ONE_UNLESS_HELD = `case when pg_try_advisory_xact_lock("elysia_microservices".lock_of($3::text)) then ${STORE_ONE} else 'held' end`
 
+/** An expression that is evaluated after the limit for locks was set, which holds for the transaction. */
+function within(lockTimeout: number | undefined, expression: string): string {
+  if (lockTimeout === undefined) return expression
+  return `case when set_config('lock_timeout', '${lockTimeout}', true) is not null then ${expression} end`
+}
+
 /** Stores an event at once, as most transactions of users do. */
 async function storeOne(
   connection: Connection,
   schema: string,
   { pattern, id, key, headers, body }: NewEvent,
   duplicateWindow: number,
-  waits: boolean
+  waits: boolean,
+  lockTimeout: number | undefined
 ): Promise<Stored> {
-  const store = waits || key === undefined ? STORE_ONE : STORE_ONE_UNLESS_HELD
+  const store = waits || key === undefined ? within(lockTimeout, STORE_ONE) : STORE_ONE_UNLESS_HELD
   const [row] = await connection.query(inSchema(`select ${store} as stored`, schema), [
     pattern,
     id,

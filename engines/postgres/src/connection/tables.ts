@@ -4,6 +4,7 @@ import { unanswered } from '@elysia-microservices/engine'
 import { type Database, inSchema, type Row } from '@elysia-microservices/outbox/database'
 import { endedWithin } from '@elysia-microservices/transport/kit'
 import { BACKLOG } from '../tables/statements/backlog.ts'
+import { bytesBefore, PAGE_BYTES } from '../tables/statements/pages.ts'
 import { type NewEvent, type Stored, storeEvents } from './in-transaction.ts'
 import { toldAsLost } from './lost.ts'
 import { type Looks, rowsOf, type Settling, type TakenBatch, type Turn, type Wanted } from './turn.ts'
@@ -38,6 +39,8 @@ export interface Pruned extends Deleted {
  * takes. A server that is gone without a word, as in a failover, answers none, and drivers may wait for ever.
  */
 const PATIENCE = 300_000
+/** Milliseconds after which PostgreSQL itself ends a statement that waits for a lock: so it still answers, and is asked again. */
+const LOCK_PATIENCE = 240_000
 
 /** The tables of one schema. */
 export class Tables {
@@ -61,9 +64,10 @@ export class Tables {
 
   /** @param waits see {@link storeEvents} */
   store(events: readonly NewEvent[], duplicateWindow: number, waits = true, maxBytes = 0): Promise<Stored[]> {
-    const stored = storeEvents(this.database, this.schema, events, { duplicateWindow, maxBytes }, waits)
-    // Those who wait for a user's transaction may wait as long as it does.
-    return waits ? stored : answered(stored)
+    const keeping = { duplicateWindow, maxBytes }
+    // Those who wait for a user's transaction wait as long as it does, but not in one statement.
+    const lockTimeout = waits ? LOCK_PATIENCE : undefined
+    return answered(storeEvents(this.database, this.schema, events, keeping, waits, lockTimeout))
   }
 
   /** Looks through what was published: turns do that, too. */
@@ -177,9 +181,18 @@ export class Tables {
     return Number(rows[0]?.['count']) > 0
   }
 
+  /** Dead letters in their order: `most`, or fewer if they are large. @param from the place of the first one */
   async letters(group: string, from: string, most: number): Promise<readonly Row[]> {
     return this.query(
-      'select place::text, letter.pattern, letter.id, key, headers, body, reason, attempts, (extract(epoch from published) * 1000)::float8 as published, (extract(epoch from died) * 1000)::float8 as died from "elysia_microservices".letter join "elysia_microservices".grp on grp.id = letter.grp where grp.name = $1::text and not pending and place >= $2::text::bigint order by letter.place limit $3::text::integer',
+      `select place::text, pattern, id, key, headers, body, reason, attempts,
+        (extract(epoch from published) * 1000)::float8 as published, (extract(epoch from died) * 1000)::float8 as died
+      from (
+        select *, ${bytesBefore('place')} as before from (
+          select letter.* from "elysia_microservices".letter join "elysia_microservices".grp on grp.id = letter.grp
+            where grp.name = $1::text and not pending and place >= $2::text::bigint
+            order by letter.place limit $3::text::integer
+        ) as letter
+      ) as letter where before < ${PAGE_BYTES} order by letter.place`,
       group,
       from,
       String(most)
@@ -188,7 +201,7 @@ export class Tables {
 
   /**
    * Events that groups have not handled, in the order of positions. `due` is null for those that a process has, and in
-   * the past for those that a process may take; times are in milliseconds since 1970.
+   * the past for those that a process may take; times are in milliseconds since 1970. A page has fewer if they are large.
    * @param behind the last row of the page before
    */
   backlog(ids: readonly number[], behind: Row | undefined, most: number): Promise<readonly Row[]> {
@@ -239,15 +252,19 @@ export class Tables {
     return rows.length > 0
   }
 
-  /** Events of the future, the soonest first. @param behind the last one of the page before */
+  /** Events of the future, the soonest first: `most`, or fewer if they are large. @param behind the last one of the page before */
   waiting(pattern: string | undefined, behind: Row | undefined, most: number): Promise<readonly Row[]> {
     const { due, pattern: name, id } = behind ?? { due: -1, pattern: '', id: '' }
     return this.query(
       `select * from (
-        select pattern, id, key, headers, body, (extract(epoch from due) * 1000)::numeric::text as due,
-          extract(epoch from due) * 1000 as time from "elysia_microservices".later
-      ) as l where (time, pattern, id) > ($2::text::numeric, $3::text, $4::text) and ($1::text is null or pattern = $1::text)
-      order by time, pattern, id limit $5::text::integer`,
+        select *, ${bytesBefore('time, pattern, id')} as before from (
+          select * from (
+            select pattern, id, key, headers, body, (extract(epoch from due) * 1000)::numeric::text as due,
+              extract(epoch from due) * 1000 as time from "elysia_microservices".later
+          ) as l where (time, pattern, id) > ($2::text::numeric, $3::text, $4::text) and ($1::text is null or pattern = $1::text)
+          order by time, pattern, id limit $5::text::integer
+        ) as l
+      ) as l where before < ${PAGE_BYTES} order by time, pattern, id`,
       pattern ?? null,
       String(due),
       String(name),

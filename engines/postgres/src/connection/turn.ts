@@ -61,6 +61,8 @@ export interface Turn {
   /** Batches that other processes have by now. */
   readonly lost: readonly string[]
   readonly taken: readonly TakenRow[]
+  /** The last group that was asked: the answer has no room for more. `null`: all were asked. */
+  readonly until?: number | null
   /** Milliseconds until the next event is due; `null`: unknown, or none. */
   readonly next: number | null
   /** `null`: the turn had bounds. */

@@ -62,8 +62,9 @@ describe('a client over PostgreSQL', () => {
     const { store } = clientOver({
       groupIds: async (name: string) => (name === 'g' ? [3, 4] : []),
       backlog: async (ids: readonly number[], behind: unknown) => {
-        assert.deepEqual([ids, behind], [[3, 4], undefined])
-        return rows
+        assert.deepEqual([ids, behind], [[3, 4], behind && rows[3]])
+        // A page may be short because its events are large.
+        return behind === undefined ? rows : []
       }
     })
     const listed: unknown[] = []

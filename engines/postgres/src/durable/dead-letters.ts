@@ -14,7 +14,9 @@ export class PostgresDeadLetters implements DeadLetters {
   }
 
   list({ limit }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
-    return inPages(limit, (behind, most) => this.#page(BigInt(behind?.position ?? 0) + 1n, most))
+    const read = (behind: DeadLetter | undefined, most: number) =>
+      this.#page(BigInt(behind?.position ?? 0) + 1n, most)
+    return inPages(limit, read, true)
   }
 
   async get(position: string): Promise<DeadLetter | undefined> {
@@ -31,7 +33,7 @@ export class PostgresDeadLetters implements DeadLetters {
     return isPlace(position) && (await this.#tables()).discard(this.#group, position)
   }
 
-  /** Dead letters from a place on. */
+  /** Dead letters from a place on: fewer, if they are large. */
   async #page(from: bigint, most: number): Promise<DeadLetter[]> {
     const rows = await (await this.#tables()).letters(this.#group, String(from), most)
     return rows.map((row) => deadLetterOf(this.#group, row))

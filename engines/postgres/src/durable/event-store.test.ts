@@ -79,14 +79,17 @@ it('events of a key that another publishes wait in their order, and no other eve
 /** A store for events of keys that others publish, of which each statement that waits is answered by the test. */
 function overHeldKeys() {
   const asked: string[] = []
-  const ends: (() => void)[] = []
+  const ends: ((error?: unknown) => void)[] = []
   const held = new Set<string | undefined>()
   const connection = {
     isConnected: true,
     tables: {
       store: async (rows: readonly { id: string; key?: string }[], _window: number, waits: boolean) => {
         asked.push(`${rows.map(({ id }) => id)}${waits ? ' waits' : ''}`)
-        if (waits) await new Promise<void>((resolve) => ends.push(resolve))
+        if (waits) {
+          const error = await new Promise<unknown>((resolve) => ends.push(resolve))
+          if (error !== undefined) throw error
+        }
         return rows.map(({ id, key }) => ({ position: id, isHeld: !waits && held.has(key) }))
       }
     }
@@ -100,12 +103,23 @@ function overHeldKeys() {
     store.append({ size: 1, row: { id, key } } as OutgoingRow, 0)
     await settled()
   }
-  const end = async () => {
-    ends.shift()?.()
+  const end = async (error?: unknown) => {
+    ends.shift()?.(error)
     await settled()
   }
   return { asked, held, connection, append, end }
 }
+
+for (const code of ['55P03', '57014'])
+  it(`events whose keys others publish for long are asked for again, before later ones of their keys (${code})`, async () => {
+    const { asked, held, append, end } = overHeldKeys()
+    held.add('a')
+    await append('a1', 'a')
+    await append('a2', 'a')
+    await end({ code })
+    await end()
+    assert.deepEqual(asked, ['a1', 'a1 waits', 'a1,a2 waits'])
+  })
 
 it('events of a key that nobody else publishes any more wait for no other key', async () => {
   const { asked, held, append, end } = overHeldKeys()

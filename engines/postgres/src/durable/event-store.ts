@@ -78,7 +78,7 @@ export class EventStore implements Store<OutgoingRow> {
   async #sendHeld(): Promise<void> {
     this.#isSendingHeld = true
     while (this.#held.length > 0 && this.isConnected) {
-      await this.#store(this.#next(this.#held), true)
+      this.#held.unshift(...(await this.#store(this.#next(this.#held), true)))
       this.#heldKeys.clear()
       for (const { event } of this.#held) this.#heldKeys.add(event.row.key)
     }
@@ -115,6 +115,8 @@ export class EventStore implements Store<OutgoingRow> {
       this.#counting.published()
       return batch.filter((_, at) => all[at]?.isHeld === true)
     } catch (error) {
+      // They keep their places: later ones of their keys must not come before them.
+      if (waits && hasWaited(error)) return [...batch]
       const refusal = refusalOf(error)
       if (refusal === undefined) reach.failed(error)
       else
@@ -128,6 +130,12 @@ export class EventStore implements Store<OutgoingRow> {
 function rowOf(event: OutgoingRow): NewEvent {
   const delay = delayLeft(event)
   return delay === undefined ? event.row : { ...event.row, delay }
+}
+
+/** Whether PostgreSQL has ended a statement because it had waited for long: `lock_timeout`, `statement_timeout`. */
+function hasWaited(error: unknown): boolean {
+  const state = answeredState(error)
+  return state === '55P03' || state === '57014'
 }
 
 /** The error for a statement that PostgreSQL has refused; `undefined`: it was not answered. */

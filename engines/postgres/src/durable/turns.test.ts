@@ -69,6 +69,26 @@ describe('a turn', () => {
     assert.deepEqual(resting?.known, ['8', '7'])
   })
 
+  it('asks the handlers next for which the answer before had no room, and then all again', async () => {
+    const over = new OverTables()
+    for (const id of [1, 2, 3]) over.turns.add(new Hands(id, 5))
+    over.tables.answers.push(
+      { taken: [takenRow({ group: 1, position: '1', batch: '1' })], until: 1 },
+      { taken: [takenRow({ group: 3, position: '2', batch: '2' })], until: 3 },
+      { taken: [takenRow({ group: 1, position: '3', batch: '3' })] }
+    )
+    await over.settled()
+    assert.deepEqual(
+      over.tables.turns.slice(0, 4).map(({ wanted }) => wanted.map(({ id }) => id)),
+      [
+        [1, 2, 3],
+        [2, 3],
+        [1, 2, 3],
+        [1, 2, 3]
+      ]
+    )
+  })
+
   it('writes what has become of events, and what is left', async () => {
     const { over, tables, turns, events } = await withThree()
     const [done, later, dead] = events

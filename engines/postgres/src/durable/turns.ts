@@ -58,6 +58,8 @@ export class Turns {
   #last: Promise<void> = Promise.resolve()
   #isWoken = false
   #isWanted = false
+  /** The last group that the turn before has asked, because its answer had no room for more. */
+  #until: number | null = null
   /** Number of turns in a row that have brought nothing. */
   #empty = 0
   /** Milliseconds for which signs of life hold longer, because turns take long. */
@@ -179,7 +181,8 @@ export class Turns {
       for (const resolve of written.splice(0)) resolve()
       this.#heard(turn, leasedUntil)
       this.#empty = turn.taken.length === 0 ? this.#empty + 1 : 0
-      const isMore = isFull(turn, wanted)
+      this.#until = turn.until ?? null
+      const isMore = this.#until !== null || isFull(turn, wanted)
       if (!isMore) this.#deliver()
       await this.#lookAfter(connection)
       this.#isRunning = false
@@ -215,21 +218,23 @@ export class Turns {
   #wanted(mayRest: boolean): Wanted[] {
     const coming = new Map<Taker, number>()
     for (const [taker] of this.#fresh) coming.set(taker, (coming.get(taker) ?? 0) + 1)
-    return (
-      [...this.#takers.values()]
-        .map((taker) => {
-          const { groupId, room, mostBack, isTransactional } = taker
-          return {
-            id: groupId,
-            most: Math.max(0, room - (coming.get(taker) ?? 0)),
-            back: mostBack,
-            ...(isTransactional && { claims: true as const })
-          }
-        })
-        .filter(({ most }) => most > 0 || mayRest)
-        // In one order in all processes, or two of them could wait for each other.
-        .sort((one, other) => one.id - other.id)
-    )
+    const all = [...this.#takers.values()]
+      .map((taker) => {
+        const { groupId, room, mostBack, isTransactional } = taker
+        return {
+          id: groupId,
+          most: Math.max(0, room - (coming.get(taker) ?? 0)),
+          back: mostBack,
+          ...(isTransactional && { claims: true as const })
+        }
+      })
+      .filter(({ most }) => most > 0 || mayRest)
+      // In one order in all processes, or two of them could wait for each other.
+      .sort((one, other) => one.id - other.id)
+    const until = this.#until
+    // Those behind it come first; to begin there and go on from the begin would be another order.
+    const behind = until === null ? all : all.filter(({ id }) => id > until)
+    return behind.length > 0 ? behind : all
   }
 
   #ask(

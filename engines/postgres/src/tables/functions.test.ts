@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import type { Settling, TakenRow } from '../connection/turn.ts'
+import { PostgresDeadLetters } from '../durable/dead-letters.ts'
 import { Embedded, EmbeddedGroup } from '../testing/embedded.ts'
 
 let database: Embedded
@@ -508,5 +509,62 @@ describe('what is too old', () => {
     )
     // Its process has these.
     assert.deepEqual([lags.get(quick.id), lags.get(joined.id), lags.get(wide.id)], [3, 1, 1])
+  })
+})
+
+/** A text that makes an event of some bytes. */
+const large = (bytes: number) => JSON.stringify({ data: 'x'.repeat(bytes) })
+
+describe('many large events', () => {
+  it('come in several turns, one handler after the other, whatever their number', async () => {
+    const groups = await Promise.all(Array.from({ length: 8 }, () => new EmbeddedGroup(database).join()))
+    for (const { pattern } of groups)
+      await database.tables.store(
+        [{ ...{ pattern, id: pattern, key: undefined, headers: undefined }, body: large(6_000_000) }],
+        120_000
+      )
+    const wanted = groups.map(({ id }) => ({ id, most: 10, back: 10 }))
+    const ids = groups.map(({ id }) => id)
+    const known: string[] = []
+    const turn = async (from: number) => {
+      const asked = wanted.slice(from)
+      const { taken, until } = await database.tables.turn('large', 60_000, [], known, asked, false)
+      known.push(...taken.map(({ batch }) => batch))
+      return [taken.map(({ group }) => ids.indexOf(group)), until]
+    }
+    assert.deepEqual(await turn(0), [[0, 1, 2], ids[2]])
+    assert.deepEqual(await turn(3), [[3, 4, 5], ids[5]])
+    assert.deepEqual(await turn(6), [[6, 7], null])
+    await database.tables.leave('large')
+  })
+
+  it('are listed in parts: those that wait for their time, the backlog, and dead letters', async () => {
+    const group = await new EmbeddedGroup(database).join()
+    const ids = ['a', 'b', 'c', 'd', 'e']
+    const { pattern, name } = group
+    const events = (given: object) =>
+      ids.map((id) => ({
+        ...{ pattern, id: `${id}${'delay' in given}`, key: undefined, headers: undefined },
+        ...{ body: large(1_500_000), ...given }
+      }))
+    await database.tables.store(events({ delay: 3_600_000 }), 120_000)
+    await database.tables.store(events({}), 120_000)
+    const { tables } = database
+    const idsOf = (rows: readonly Record<string, unknown>[]) => rows.map(({ id }) => String(id)[0])
+    const waiting = await tables.waiting(pattern, undefined, 100)
+    assert.deepEqual(idsOf(waiting), ['a', 'b', 'c'])
+    assert.deepEqual(idsOf(await tables.waiting(pattern, waiting[2], 100)), ['d', 'e'])
+    const backlog = await tables.backlog([group.id], undefined, 100)
+    assert.deepEqual(idsOf(backlog), ['a', 'b', 'c'])
+    assert.deepEqual(idsOf(await tables.backlog([group.id], backlog[2], 100)), ['d', 'e'])
+    const { came } = await group.turn()
+    await group.turn([group.settling({ dead: came.map((one) => one.split(' ')[0] as string) })])
+    const letters = await tables.letters(name, '1', 100)
+    assert.deepEqual(idsOf(letters), ['a', 'b', 'c'])
+    const behind = String(Number(letters[2]?.['place']) + 1)
+    assert.deepEqual(idsOf(await tables.letters(name, behind, 100)), ['d', 'e'])
+    const all: unknown[] = []
+    for await (const { id } of new PostgresDeadLetters(name, async () => tables).list()) all.push(id)
+    assert.equal(all.length, 5)
   })
 })

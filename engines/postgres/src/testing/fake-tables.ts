@@ -66,7 +66,7 @@ export class FakeTables {
     this.turns.push({ owner, settled, known, wanted, willSleep, grace, looks })
     const answer = await (this.answers.shift() ?? {})
     if (answer instanceof Error) throw answer
-    return { lost: [], taken: [], next: null, bounds: null, ...answer }
+    return { lost: [], taken: [], until: null, next: null, bounds: null, ...answer }
   }
 
   async join(...given: unknown[]): Promise<typeof this.joined> {

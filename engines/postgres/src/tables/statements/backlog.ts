@@ -1,4 +1,6 @@
 /** The events that groups have not handled, for operators. It is a query and no function: it may change with the package. */
+import { bytesBefore, PAGE_BYTES } from './pages.ts'
+
 export const BACKLOG = `
 with wanted as (
   select g.*, $2::text::bigint as p, $3::text::bigint as l, $4::text::integer as g
@@ -33,10 +35,11 @@ with wanted as (
   ) as t
   order by t.position, t.letter, w.id limit $5::text::integer
 )
-select places.position::text, places.letter::text, places.grp::text, attempt::text,
+select * from (select places.position::text, places.letter::text, places.grp::text, attempt::text,
   (extract(epoch from due) * 1000)::float8::text as due,
   (extract(epoch from clock_timestamp()) * 1000)::float8::text as now,
-  (extract(epoch from published) * 1000)::float8 as published, e.pattern, e.id, e.key, e.headers, e.body
+  (extract(epoch from published) * 1000)::float8 as published, e.pattern, e.id, e.key, e.headers, e.body,
+  ${bytesBefore('places.position, places.letter, places.grp')} as before
 from places left join lateral (
   select published, pattern, id, key, headers, body from "elysia_microservices".event
     where places.letter = 0 and event.position = places.position
@@ -44,5 +47,5 @@ from places left join lateral (
   select published, pattern, id, key, headers, body from "elysia_microservices".letter
     where places.letter <> 0 and place = places.letter
 ) as e on true
-order by places.position, places.letter, places.grp
+) as page where before < ${PAGE_BYTES} order by position::bigint, letter::bigint, grp::integer
 `

@@ -7,7 +7,8 @@ export const TURNING = `
 -- turns take long. 'looks': where to look for events that are due. With a list of groups, all that waits is looked at, and
 -- the answer has 'bounds': times below which nothing was left for these groups. With bounds, only what is due since them is
 -- looked at, which costs no more for what was deleted below. What appears below a bound, as its transaction lasted long or
--- the clock was set, waits for the next look at all, as do batches up to the number 'batch' in the bounds.
+-- the clock was set, waits for the next look at all, as do batches up to the number 'batch' in the bounds. 'until' in the answer:
+-- the groups behind this one were not asked, because there was no room for their events.
 create or replace function "elysia_microservices".turn(
   owner text, lease integer, settled json, known json, wanted json, will_sleep boolean, grace integer, looks json
 ) returns json language plpgsql ${PINNED} as $$
@@ -16,7 +17,10 @@ declare
   has_fired boolean;
   gone text[];
   lost json;
-  taken json;
+  one record;
+  events json;
+  taken json[] := '{}';
+  until integer;
   dead text;
   next timestamptz;
   bounds json := case json_typeof(looks) when 'object' then looks else '{}'::json end;
@@ -26,8 +30,10 @@ declare
     (select max(k) from (
       select value::bigint as k from json_array_elements_text(known)
       union all select (value ->> 'batch')::bigint from json_array_elements(settled)) as b)) end;
-  -- One answer has at most these bytes of events, if none is larger than its part.
-  most_bytes bigint := 16 * 1024 * 1024 / greatest(1, json_array_length(wanted));
+  -- One answer has at most these bytes of events, and one event more: each handler gets its part, and one event at least,
+  -- until there is no room left.
+  room bigint := 16 * 1024 * 1024;
+  part bigint := room / greatest(1, json_array_length(wanted));
 begin
   is_behind := "elysia_microservices".advance();
   has_fired := "elysia_microservices".fire(500, "elysia_microservices".bound_in(bounds, 'later'));
@@ -54,12 +60,20 @@ begin
   -- A turn whose answer was lost has taken these: they have not begun.
   perform "elysia_microservices".free_batches(array(select id from "elysia_microservices".batch where process = owner
     and id > heard and id <> all (array(select value::bigint from json_array_elements_text(known)))), false, owner);
-  select json_agg(batch) into taken
-    from json_to_recordset(wanted) as w (id integer, most integer, back integer, claims boolean),
-      lateral "elysia_microservices".take_events(w.id, w.most, w.back, most_bytes, owner, w.claims is true,
-        "elysia_microservices".bound_in(bounds, w.id::text)) as batch
-    where "elysia_microservices".has_more(w.id, "elysia_microservices".bound_in(bounds, w.id::text))
-      and batch is not null;
+  for one in
+    select w.* from json_to_recordset(wanted) as w (id integer, most integer, back integer, claims boolean)
+      where "elysia_microservices".has_more(w.id, "elysia_microservices".bound_in(bounds, w.id::text))
+  loop
+    events := "elysia_microservices".take_events(one.id, one.most, one.back, part, owner, one.claims is true,
+      "elysia_microservices".bound_in(bounds, one.id::text));
+    continue when events is null;
+    taken := array_append(taken, events);
+    room := room - octet_length(events::text);
+    if room <= 0 then
+      until := one.id;
+      exit;
+    end if;
+  end loop;
   if is_behind or has_fired then
     -- Events that were just published, or behind more holes than one turn looks at, as thousands of duplicates leave them.
     next := clock_timestamp();
@@ -70,7 +84,7 @@ begin
         select due from "elysia_microservices".pending as p where p.grp = w.id and p.due > (select clock_timestamp())
           order by due limit 1) as d)) into next;
   end if;
-  return json_build_object('lost', coalesce(lost, '[]'), 'taken', coalesce(taken, '[]'),
+  return json_build_object('lost', coalesce(lost, '[]'), 'taken', array_to_json(taken), 'until', until,
     'next', ceil(extract(epoch from next - clock_timestamp()) * 1000),
     'bounds', case json_typeof(looks) when 'array' then "elysia_microservices".bounds_of(looks) end);
 end
