@@ -16,11 +16,15 @@ describe('the search for receivers in Redis', () => {
   let subscribed: string[]
   let lookUps: number
   let mayMiss: boolean
+  let isConnected: boolean
   let routing: Routing
   beforeEach(() => {
     ;[lists, there, sent, subscribed, lookUps, mayMiss] = [[[]], new Set(), [], [], 0, false]
+    isConnected = true
     const sending: Sending = {
-      isConnected: true,
+      get isConnected() {
+        return isConnected
+      },
       send: async (channel, _words, heard) => {
         sent.push(channel)
         const receivers = there.has(channel) ? 1 : 0
@@ -136,6 +140,22 @@ describe('the search for receivers in Redis', () => {
     routing.ask(toNest)
     await settle()
     assert.deepEqual(sent, ['nobody'])
+  })
+
+  it('looks nothing up for a caller that needs no list yet, or whose server is lost', async () => {
+    const started = changeOf({ isThere: true, channels: [channelOf('aaaa')] })
+    for (const words of ['+', started]) routing.changed(words)
+    await settle()
+    assert.equal(lookUps, 0)
+    await routing.follow()
+    isConnected = false
+    routing.changed('+')
+    await settle()
+    assert.equal(lookUps, 1)
+    isConnected = true
+    routing.changed('+')
+    await settle()
+    assert.equal(lookUps, 2)
   })
 
   it('remembers for ten seconds that only NestJS has a pattern', async (t) => {

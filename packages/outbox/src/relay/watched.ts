@@ -30,10 +30,13 @@ export async function watchedTransaction<Result>(
   })
   const wait = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => {
-      isOpen = false
-      giveUp(new TimeoutError('PostgreSQL', patience, true, `PostgreSQL has not answered for ${patience} ms`))
-    }, patience)
+    timer = setTimeout(
+      () =>
+        giveUp(
+          new TimeoutError('PostgreSQL', patience, true, `PostgreSQL has not answered for ${patience} ms`)
+        ),
+      patience
+    )
   }
   const answered = () => clearTimeout(timer)
   wait()
