@@ -226,9 +226,10 @@ export class Calls {
     const client = this.#clientOf(step.client)
     if (client === undefined) return
     const id = this.#id('emit')
-    const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`)
+    const pattern = step.to ?? 'noted'
+    const kept = this.#ledger.keeps(this.#ledger.emitted, id, `event ${id}`, { pattern })
     const payload = this.#payload(id, { takes: step.takes, ...filled(step) })
-    const emitted = client.emit(step.to ?? 'noted', payload, this.#headers(id))
+    const emitted = client.emit(pattern, payload, this.#headers(id))
     void this.#kept(
       kept,
       emitted.then(() => undefined),
@@ -247,7 +248,7 @@ export class Calls {
     // Events of the future are in order from their time on.
     const key = delay > 0 ? id : `${pattern}-${step.client}-${order % step.keys}`
     const due = delay > 0 ? Date.now() + delay : undefined
-    const kept = this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, key, order, due)
+    const kept = this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, { key, order, pattern, due })
     if (delay > 0) this.#waiting.push({ pattern, id, kept })
     const data = this.#payload(id, { takes, failures, failing, order, key, ...filled({ size }) })
     const headers = { own: id, ...(wide > 0 && { wide: textOf(wide) }) }
@@ -274,7 +275,8 @@ export class Calls {
           const id = this.#id('publish')
           const own = `${pattern} ${key}`
           const order = ++this.#orders
-          all.push(this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, own, order))
+          const parts = { key: own, order, pattern }
+          all.push(this.#ledger.keeps(this.#ledger.published, id, `event ${id}`, parts))
           await publish(pattern, this.#payload(id, { order, key: own }), {
             key: own,
             id,

@@ -67,6 +67,8 @@ export interface Carrier {
   resume?(): void
   /** Begins or ceases to lose messages that nobody stores, while all connections stay. */
   mute?(isMute: boolean): void
+  /** The number of events that have been stored for so many milliseconds, or longer. */
+  old?(age: number): number | Promise<number>
   /** Says which sockets and ports are left although all ends are closed; an empty text: none. */
   left(): string
 }
@@ -90,7 +92,10 @@ function transportOf(config: Config, world: World): Carrier {
     case 'redis': {
       const server = new FakeRedisServer({ clock: world.clock })
       server.turn = turnsOf(config, world)
-      return overServer(world, server, (port) => redisBy(server.driver, { url: `redis://127.0.0.1:${port}` }))
+      const redis = (port: number) =>
+        redisBy(server.driver, { url: `redis://127.0.0.1:${port}`, ...keeping(config) })
+      const old = (age: number) => server.streams.storedBefore(world.clock.now() - age)
+      return { ...overServer(world, server, redis), old }
     }
     case 'rabbitmq': {
       const server = new FakeRabbitServer({ clock: world.clock })
@@ -110,17 +115,31 @@ function transportOf(config: Config, world: World): Carrier {
       server.turn = turnsOf(config, world)
       // Large messages come in parts.
       server.maxPayload = config.delay === 0 ? 1024 * 1024 : 32 * 1024
-      return overServer(world, server, (port) => natsBy(server.driver, { servers: `127.0.0.1:${port}` }))
+      return overServer(world, server, (port) =>
+        natsBy(server.driver, { servers: `127.0.0.1:${port}`, ...keeping(config) })
+      )
     }
     case 'kafka': {
       const server = new FakeCluster({ heartbeatInterval: 5_000, clock: world.clock })
       server.later = turnsOf(config, world)
+      const { maxAge } = config
+      // Their attempts, too; calls wait as long as their callers do.
+      if (maxAge !== undefined)
+        server.keeps = (topic) => (/^(kept|filed)\b(?!\.dlt)/.test(topic) ? maxAge : undefined)
       return overServer(world, server, (port) =>
         kafkaBy(server.driver, { brokers: [`127.0.0.1:${port}`], advertised: false, partitions: 3 })
       )
     }
   }
 }
+
+/** The option that says for how long an engine keeps events, and their ids. */
+function keeping({ maxAge }: Config) {
+  return maxAge === undefined ? {} : { durable: timesOf(maxAge) }
+}
+
+/** An id is known for two minutes, but not for longer than its event. */
+export const timesOf = (maxAge: number) => ({ maxAge, duplicateWindow: Math.min(maxAge, 120_000) })
 
 /** A server of an engine inside the process. */
 interface Server {

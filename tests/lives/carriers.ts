@@ -62,6 +62,10 @@ export const FUTURES: ReadonlySet<CarrierName> = new Set([
 ])
 /** Carriers that tell a group's backlog whole. */
 export const BACKLOGS: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'sqlite', 'postgres', 'mqtt'])
+/** Carriers that delete events by their age. */
+export const AGES: ReadonlySet<CarrierName> = new Set(['redis', 'nats', 'kafka', 'sqlite', 'postgres'])
+/** Carriers that tell of each event that a group had not taken when it was deleted. */
+export const TELL_AGES: ReadonlySet<CarrierName> = new Set(['sqlite', 'postgres'])
 /** Carriers that acknowledge events in transactions. */
 export const TRANSACTIONAL: ReadonlySet<CarrierName> = new Set(BESIDE)
 

@@ -53,6 +53,12 @@ export class Disk {
     return { store, transact }
   }
 
+  /** The number of events that were stored before a time, in milliseconds since 1970. */
+  storedBefore(time: number): number {
+    const found = this.#database.prepare('select count(*) as count from event where published < ?').get(time)
+    return Number((found as { readonly count: unknown }).count)
+  }
+
   #ended(how: 'commit' | 'rollback'): void {
     const acts = this.#committed
     this.#committed = []

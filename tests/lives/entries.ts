@@ -1,4 +1,5 @@
 /** The entries of a ledger: calls, events, and the deviations that a life may have. */
+import type { Circumstances } from './ages.ts'
 
 /** A call. */
 export interface Call {
@@ -19,6 +20,10 @@ export interface Kept {
   readonly what: string
   readonly key: string
   readonly order: number
+  /** Of a durable handler. */
+  readonly pattern: string | undefined
+  /** When it was or is to be stored, or earlier, in the world's time. */
+  readonly since: number
   /** The place in the store, which every delivery tells: an event that is stored once has one. */
   position: string | undefined
   /** When it comes, by the wall clock; `undefined`: at once. */
@@ -52,4 +57,5 @@ export interface Allowed {
   readonly mayCountLess: boolean
   /** Whether an event that ends its process comes again without end. */
   readonly mayBeEndless: boolean
+  readonly ages: Circumstances
 }

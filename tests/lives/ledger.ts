@@ -1,8 +1,11 @@
 /** All that happened in a life, and the promises that it is held to. */
 import { type Delivery, MicroserviceError } from '@elysia-microservices/transport'
 import type { Published } from 'elysia-microservices/client'
+import { Ages, DELETED_WITHIN } from './ages.ts'
+import type { Carrier } from './carrier.ts'
 import type { Allowed, Call, Kept } from './entries.ts'
 import { FreshGroups } from './fresh.ts'
+import { errorIn } from './log.ts'
 import { Runs } from './running.ts'
 
 /** Milliseconds after which a pause has come to all processes, with the events that they had received. */
@@ -55,12 +58,14 @@ export class Ledger {
   readonly groups: readonly string[]
   readonly runs = new Runs()
   readonly fresh = new FreshGroups()
+  readonly ages: Ages
   /** The keys of durable events whose order of first runs is looked at: the last order that began. */
   readonly #begun = new Map<string, number>()
 
-  constructor(turns: () => number, groups: readonly string[]) {
+  constructor(turns: () => number, groups: readonly string[], maxAge?: number) {
     this.#turns = turns
     this.groups = groups
+    this.ages = new Ages(maxAge)
   }
 
   breaks(promise: string): void {
@@ -138,13 +143,17 @@ export class Ledger {
   /** The latest time at which an event comes, by the wall clock. */
   latestDue = 0
 
-  keeps(list: Map<string, Kept>, id: string, what: string, key = '', order = 0, due?: number): Kept {
+  keeps(
+    list: Map<string, Kept>,
+    id: string,
+    what: string,
+    parts: Partial<Pick<Kept, 'key' | 'order' | 'pattern' | 'due'>> = {}
+  ): Kept {
+    const { key = '', order = 0, pattern, due } = parts
     const kept = {
-      what,
-      key,
-      order,
+      ...{ what, key, order, pattern, due },
+      since: performance.now() + (due === undefined ? 0 : due - Date.now()),
       position: undefined,
-      due,
       isCancelled: false as boolean | 'perhaps',
       isPromised: false,
       isSettled: false,
@@ -184,7 +193,8 @@ export class Ledger {
   #isAt(kept: Kept, position: string | undefined): void {
     if (position === undefined) return
     kept.position ??= position
-    if (kept.position !== position)
+    // An id is known for as long as its event is kept.
+    if (kept.position !== position && performance.now() < kept.since + (this.ages.most ?? Infinity))
       this.breaks(`${kept.what} was stored twice, at ${kept.position} and at ${position}`)
   }
 
@@ -300,20 +310,28 @@ export class Ledger {
   #isOpen(kept: Kept): boolean {
     const { isPromised, isCancelled, done } = kept
     if (!isPromised || isCancelled !== false) return false
-    return this.groups.some((group) => !done.has(group) && !this.fresh.mayMiss(group, kept))
+    const isMissing = (group: string) => !done.has(group) && !this.fresh.mayMiss(group, kept)
+    return this.groups.some((group) => isMissing(group) && !this.ages.isOver(group, kept))
   }
 
   get logger() {
-    const write = (line: string) => this.logged(line)
+    const write = this.logged.bind(this)
     return { error: write, warn: write }
   }
 
   /** A line of the log: errors of others must not be in it. */
-  logged(line: string): void {
+  logged(line: string, error?: unknown): void {
     this.note(line)
     this.log.push(line)
-    if (/TypeError|RangeError|ReferenceError|is not a function|Cannot read|of undefined/.test(line))
-      this.breaks(`the log has a line with an error of the library: ${line.slice(0, 300)}`)
+    this.ages.logged(line)
+    const wrong = errorIn(line, error)
+    if (wrong !== undefined) this.breaks(`the log has an error of the library: ${wrong.slice(0, 300)}`)
+  }
+
+  /** Nothing is kept for much longer than its age. */
+  async auditStored(carrier: Pick<Carrier, 'old'>, maxAge: number): Promise<void> {
+    const old = (await carrier.old?.(maxAge + DELETED_WITHIN)) ?? 0
+    if (old > 0) this.breaks(`${old} events are stored that are much older than ${maxAge} ms`)
   }
 
   /** Nothing waits when the world has been in peace for long. Later clients are closed, which settles what still waits. */
@@ -330,7 +348,7 @@ export class Ledger {
 
   /** Checks the promises when a life has ended in peace. */
   audit(allowed: Allowed): void {
-    const { mayLose, mayRepeat, mayDouble, mayBeLate } = allowed
+    const { mayLose, mayRepeat, mayDouble, mayBeLate, ages } = allowed
     if (this.#late !== undefined && !mayBeLate) this.breaks(this.#late)
     for (const call of this.calls.values()) {
       if (call.settled === 0) this.breaks(`${call.what} was never settled`)
@@ -340,7 +358,8 @@ export class Ledger {
     if (this.recurredTwice !== undefined && !mayRepeat)
       this.breaks(`the recurring event ${this.recurredTwice} has come twice`)
     this.#auditRuns(allowed)
-    for (const group of this.groups) this.#auditGroup(group, { mayLose, mayRepeat, mayDouble })
+    for (const group of this.groups) this.#auditGroup(group, { mayLose, mayRepeat, mayDouble, ages })
+    this.ages.audit(this, ages)
   }
 
   #auditRuns({ mayRepeat, mayCountMore, mayCountLess, mayBeEndless }: Allowed): void {
@@ -353,7 +372,7 @@ export class Ledger {
 
   #auditGroup(
     group: string,
-    { mayLose, mayRepeat, mayDouble }: Pick<Allowed, 'mayLose' | 'mayRepeat' | 'mayDouble'>
+    { mayLose, mayRepeat, mayDouble, ages }: Pick<Allowed, 'mayLose' | 'mayRepeat' | 'mayDouble' | 'ages'>
   ): void {
     for (const one of [...this.emitted.values(), ...this.published.values()]) {
       const done = countOf(one.done, group)
@@ -375,6 +394,7 @@ export class Ledger {
         if (one.begun.has(group))
           this.breaks(`${one.what} was stored before ${group} began with what is new, and came to it`)
       } else if (one.isPromised && one.isCancelled === false && !one.done.has(group))
-        if (!this.fresh.mayMiss(group, one)) this.breaks(`${one.what} was stored, and never handled`)
+        if (!this.fresh.mayMiss(group, one) && !this.ages.mayMiss(one, ages))
+          this.breaks(`${one.what} was stored, and never handled`)
   }
 }

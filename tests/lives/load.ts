@@ -18,6 +18,7 @@ export function loadOf(random: Random, config: Config, mayLose: boolean): readon
     if (storeOf(config) !== 'mqtt') loads.push(() => poisonOf(random, config))
   }
   if (config.hasOther && config.isLate && random.chance(0.5)) return arrivalOf(config)
+  if (config.maxAge !== undefined && random.chance(0.5)) return agingOf(random, config, config.maxAge)
   return loads.length > 0 && random.chance(PART) ? random.of(loads)() : []
 }
 
@@ -83,4 +84,28 @@ function arrivalOf({ services }: Config): readonly Step[] {
     return { at: 100, do: 'restart', service, for: 3_000, times: 1 }
   })
   return [{ at: 0, ...publish }, ...away, { at: 1_000, ...publish }, { at: 1_500, do: 'arrive' }]
+}
+
+/**
+ * Events that become too old while their group is paused, or its processes are away, and others that do not; one of
+ * them runs for as long.
+ */
+function agingOf(random: Random, { services }: Config, maxAge: number): readonly Step[] {
+  const publish = { do: 'publish', to: ['kept', 'filed'], pace: 'at once', times: 4, ...EVENTS } as const
+  const away = Math.max(0, maxAge + random.of([-5_000, 5_000, 40_000]))
+  const held: readonly Step[] = random.chance(0.5)
+    ? [{ at: 2_000, do: 'pause', for: away, times: 1 }]
+    : Array.from(
+        { length: services },
+        (_, service): Step => ({
+          at: 2_000,
+          do: 'restart',
+          service,
+          for: away,
+          times: 1
+        })
+      )
+  const runs: Step = { at: 0, ...publish, times: 1, takes: maxAge + 35_000, failures: random.of([0, 0, 1]) }
+  const times = [1, 2_500, 10_000, 1_000 + away, 3_000 + away]
+  return [...(random.chance(0.3) ? [runs] : []), ...held, ...times.map((at): Step => ({ at, ...publish }))]
 }

@@ -1,6 +1,7 @@
 /** Which promises a life keeps follows from its steps: whether anything is lost in it, and what. */
 import { isCall } from './calls.ts'
-import { ENGINES, storeOf } from './carriers.ts'
+import { type CarrierName, ENGINES, RSOCKETS, storeOf, TELL_AGES, WITHIN } from './carriers.ts'
+import type { Allowed } from './entries.ts'
 import { PATIENCE } from './faults.ts'
 import type { Plan, Step } from './plan.ts'
 
@@ -57,4 +58,42 @@ export function timeOfCrashes({ steps }: Plan): number {
 export function isPromisedToArrive(plan: Plan): boolean {
   const { carrier, resume } = plan.config
   return (carrier === 'rsocket' || carrier === 'websocket') && resume && !has(plan, ...LOSING)
+}
+
+/** All that has happened in a life and is not in its plan. */
+export interface Happened {
+  /** Whether a service was away, so that events missed it, and whether at some time no process of it ran. */
+  readonly hasGap: boolean
+  readonly wasDeserted: boolean
+  /** Whether something was lost on purpose, and whether the wall clock has jumped. */
+  readonly hasLoss: boolean
+  readonly hasHop: boolean
+}
+
+/** The deviations from the promises that a life may have. @param isSteady whether nothing has kept events from their handlers */
+export function allowedIn(plan: Plan, happened: Happened & { readonly isSteady: boolean }): Allowed {
+  const { hasGap, wasDeserted, hasLoss, hasHop, isSteady } = happened
+  const { config } = plan
+  const store = storeOf(config)
+  // Within a process an event is lost only if one of two names is away, and the other one hears it.
+  const mayMiss = (hasGap || hasLoss) && (!WITHIN.has(config.carrier) || config.hasOther || has(plan, 'die'))
+  const isFull = config.maxBytes !== undefined
+  return {
+    // Only RSocket tells a sender later that a full store has refused its event.
+    mayLose: (mayMiss && !isPromisedToArrive(plan)) || (isFull && !RSOCKETS.has(config.carrier)),
+    mayCountMore: hasGap && store === 'nats',
+    mayCountLess: config.ordered && (store === 'kafka' || (hasGap && store === 'rabbitmq')),
+    // Kafka keeps no number of deliveries.
+    mayBeEndless: store === 'kafka',
+    // Over Redis, processes that begin at one moment do not know of each other (docs/redis.md).
+    mayDouble: (wasDeserted && config.carrier === 'redis') || (hasLoss && ENGINES.has(config.carrier)),
+    mayRepeat: mayRepeat(plan),
+    mayBeLate: hasLoss || hasHop,
+    ages: {
+      isSteady,
+      hasLoss: hasLoss || hasHop,
+      tellsAll: TELL_AGES.has(store as CarrierName),
+      isLate: config.isLate === true
+    }
+  }
 }

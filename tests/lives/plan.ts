@@ -1,6 +1,7 @@
 /** Plans of lives, as data: a configuration, and steps that happen at their times. A seed makes a plan. */
 import { HEAVY, OFTEN, type Often, SELDOM, sizesOf, timesOf, valuesOf } from './amounts.ts'
 import {
+  AGES,
   BESIDE,
   CARRIERS,
   type CarrierName,
@@ -49,6 +50,8 @@ export interface Config {
   readonly begins?: number | undefined
   /** Bytes of events that a store beside a transport keeps. Default: no limit */
   readonly maxBytes?: number | undefined
+  /** Milliseconds for which the store keeps events, and their ids. Default: longer than a life */
+  readonly maxAge?: number | undefined
   /** Whether the handlers of one pattern acknowledge in transactions, if the store can. */
   readonly transactional?: boolean
   /** Ends the names of services and the ids of events, where several lives share a server. */
@@ -212,6 +215,9 @@ export type Worst = 'calls' | 'acts' | 'losses'
 /** Moments before which clocks in Berlin are set forward and back. */
 const CHANGES = [Date.parse('2024-03-31T00:59:30Z'), Date.parse('2024-10-27T00:59:30Z')]
 
+/** Milliseconds for which events are kept, if a life is longer. */
+const MOST_AGES = [20_000, 45_000, 130_000] as const
+
 /** The part of the lives with nothing but calls in which one process stands still for a moment. */
 const STALLED = 0.3
 
@@ -252,7 +258,11 @@ export function planOf(seed: number, wishes: Wishes = {}): Plan {
     every: hasFuture && random.chance(0.3),
     begins: random.of([undefined, undefined, ...CHANGES]),
     maxBytes,
-    transactional: TRANSACTIONAL.has(store as CarrierName) && random.chance(0.5)
+    transactional: TRANSACTIONAL.has(store as CarrierName) && random.chance(0.5),
+    maxAge:
+      within === undefined && AGES.has(store as CarrierName) && random.chance(0.3)
+        ? random.of(MOST_AGES)
+        : undefined
   }
   // In some lives everything happens within a short time, so that more of it meets.
   const latest = within ?? random.of([undefined, undefined, 500, 2_000])

@@ -217,6 +217,14 @@ export class PostgresServer {
     return [...this.#ways.values()].reduce((sum, { sessions }) => sum + sessions.size, 0)
   }
 
+  /** The number of events that have been stored for so many milliseconds, or longer. */
+  async storedBefore(age: number): Promise<number> {
+    const text =
+      "select count(*) as count from elysia_microservices.event where published < clock_timestamp() - $1::text::integer * interval '1 millisecond'"
+    const { rows } = await this.#database.query(text, [String(age)])
+    return Number(rows[0]?.['count'])
+  }
+
   /** A pool of `pg`, for one client or service. */
   pool(name: string) {
     const way = this.#ways.get(name) ?? { isAway: false, held: undefined, sessions: new Set() }

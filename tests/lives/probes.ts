@@ -36,7 +36,7 @@ export class Probes {
     const emits = (pattern: string) =>
       this.#again(`what client ${n} emits for '${pattern}' does not come`, async (time) => {
         const event = data(`emit-${pattern}-${time}`)
-        const kept = this.#ledger.keeps(this.#ledger.emitted, event.id, `event ${event.id}`)
+        const kept = this.#ledger.keeps(this.#ledger.emitted, event.id, `event ${event.id}`, { pattern })
         await client.emit(pattern, event, this.#headers(event.id))
         this.#ledger.promised(kept, undefined)
         await wait(2_000)
@@ -58,7 +58,7 @@ export class Probes {
   #promised(id: string): void {
     const { published } = this.#ledger
     if (published.has(id)) return
-    const kept = this.#ledger.keeps(published, id, `event ${id}`)
+    const kept = this.#ledger.keeps(published, id, `event ${id}`, { pattern: 'kept' })
     kept.isPromised = true
     kept.isSettled = true
     this.#kept.push(kept)

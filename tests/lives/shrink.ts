@@ -40,6 +40,7 @@ export async function shrunk(plan: Plan, breaks: (plan: Plan) => Promise<boolean
     transactional: false,
     begins: undefined,
     maxBytes: undefined,
+    maxAge: undefined,
     timeout: 30_000
   }
   for (const [name, value] of Object.entries(plain)) {

@@ -1,6 +1,6 @@
 /** Stores beside a transport: a file, and PostgreSQL. */
 import { postgres } from '@elysia-microservices/postgres'
-import type { Carrier, Place } from './carrier.ts'
+import { type Carrier, type Place, timesOf } from './carrier.ts'
 import { storeOf } from './carriers.ts'
 import { Disk } from './disk.ts'
 import type { Config } from './plan.ts'
@@ -19,9 +19,10 @@ export function withStore(base: Carrier, config: Config, world: World): Carrier 
   }
 }
 
-function inFile(base: Carrier, { maxBytes }: Config): Carrier {
+function inFile(base: Carrier, { maxBytes, maxAge }: Config): Carrier {
   const disk = new Disk()
-  let file = disk.newFile({ maxBytes })
+  const options = { maxBytes, ...(maxAge !== undefined && timesOf(maxAge)) }
+  let file = disk.newFile(options)
   return {
     ...base,
     service: (name, n, options) => ({ ...base.service(name, n, options), ...file }),
@@ -30,8 +31,9 @@ function inFile(base: Carrier, { maxBytes }: Config): Carrier {
     die() {
       base.die?.()
       disk.take()
-      file = disk.newFile({ maxBytes })
-    }
+      file = disk.newFile(options)
+    },
+    old: (age) => disk.storedBefore(Date.now() - age)
   }
 }
 
@@ -39,10 +41,11 @@ function inFile(base: Carrier, { maxBytes }: Config): Carrier {
 const TIMES = { ackWait: 10_000, pollInterval: 5_000 }
 type Sql = ReturnType<PostgresServer['pool']>
 
-function inDatabase(base: Carrier, server: PostgresServer, { maxBytes }: Config): Carrier {
+function inDatabase(base: Carrier, server: PostgresServer, { maxBytes, maxAge }: Config): Carrier {
+  const options = { maxBytes, ...TIMES, ...(maxAge !== undefined && timesOf(maxAge)) }
   const newStore = (name: string) => {
     const sql = server.pool(name)
-    return { sql, store: postgres({ sql: sql as never, maxBytes, ...TIMES }) }
+    return { sql, store: postgres({ sql: sql as never, ...options }) }
   }
   /** Runs a function in a transaction of the user's own. */
   const inTransaction = async (sql: Sql, run: (session: Session) => Promise<void>) => {
@@ -121,6 +124,7 @@ function inDatabase(base: Carrier, server: PostgresServer, { maxBytes }: Config)
       base.resume?.()
       server.resume()
     },
+    old: (age) => server.storedBefore(age),
     left: () =>
       [base.left(), server.open > 0 ? `${server.open} connections to PostgreSQL` : '']
         .filter(Boolean)

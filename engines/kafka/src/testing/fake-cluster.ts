@@ -48,6 +48,8 @@ export class FakeCluster {
   refuses: (request: Request, about: string) => number | undefined = () => undefined
   /** Whether a connection is lost when a request was done, before its answer. */
   losesAnswerTo: (request: Request) => boolean = () => false
+  /** Milliseconds for which a broker keeps the records of a topic that does not say it. Default: 7 days */
+  keeps: (topic: string) => number | undefined = () => undefined
   /** Milliseconds until a request is done. */
   delays: (request: Request) => number = () => 0
   /** The password of users; who names no user needs none. */
@@ -184,7 +186,8 @@ export class FakeCluster {
     if ((replicas ?? 1) > this.brokers.length) return Code.invalidReplicas
     const logs = Array.from({ length: partitions ?? 1 }, () => new FakeLog())
     const leaders = logs.map((_, index) => this.#nodes[index % this.#nodes.length] as number)
-    const retention = Number(configs?.['retention.ms'] ?? 7 * DAY)
+    const isCompact = configs?.['cleanup.policy'] === 'compact'
+    const retention = isCompact ? Infinity : Number(configs?.['retention.ms'] ?? this.keeps(name) ?? 7 * DAY)
     this.topics.set(name, { name, id: randomUUID(), logs, leaders, retention })
     return 0
   }

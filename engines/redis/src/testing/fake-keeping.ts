@@ -1,6 +1,6 @@
 /** The streams of a Redis server inside the process, and the hands of operators and strangers, for tests. */
 import type { Clock } from '@elysia-microservices/transport/kit'
-import { wakeOf } from '../words/keys.ts'
+import { streamOf, timeOf, wakeOf } from '../words/keys.ts'
 import { type Group, type Kept, nothing, refusal, type Stream, shownEntry } from './fake-kept.ts'
 
 export class FakeKeeping {
@@ -33,6 +33,13 @@ export class FakeKeeping {
   /** The entries of a stream, with their fields as an object. */
   entries(stream: string): Readonly<Record<string, string>>[] {
     return [...(this.kept.streams.get(stream)?.entries ?? [])].map(shownEntry)
+  }
+
+  /** The number of events that were published before a time, in milliseconds since 1970. */
+  storedBefore(time: number): number {
+    const streams = [...this.kept.streams].filter(([name]) => name.startsWith(streamOf('')))
+    const positions = streams.flatMap(([, { entries }]) => [...entries.keys()])
+    return positions.filter((position) => timeOf(position) < time).length
   }
 
   /** Deletes events of a stream, as a stranger may. */

@@ -1,0 +1,24 @@
+/** Lines of the log that no service or client may write. */
+import { storeOf } from './carriers.ts'
+import type { Happened } from './losses.ts'
+import type { Plan } from './plan.ts'
+
+/** Lines that tell of the loss of a server. */
+const LOSS = /; connecting again|cannot be reached|cannot be (read|told)|was lost/
+const SKIPPED = /is new and does not get them/
+
+/** The lines of a log that cannot be true. */
+export function liesIn(log: readonly string[], plan: Plan, { hasLoss, hasHop }: Happened): readonly string[] {
+  const { isLate, startsNew, suffix } = plan.config
+  const isNew = isLate === true && startsNew === true
+  // All groups begin with the first event.
+  const isAll = storeOf(plan.config) !== 'rabbitmq' && suffix === undefined && !isNew
+  return log.filter((line) => (isAll && SKIPPED.test(line)) || (!hasLoss && !hasHop && LOSS.test(line)))
+}
+
+/** An error that only a mistake of the library can be, in a line of a log or beside it; `undefined`: there is none. */
+export function errorIn(line: string, error: unknown): string | undefined {
+  if (/TypeError|RangeError|ReferenceError|is not a function|Cannot read|of undefined/.test(line)) return line
+  const isOne = error instanceof TypeError || error instanceof ReferenceError
+  return isOne && !/of the test has failed/.test(error.message) ? `${line}: ${error.message}` : undefined
+}
