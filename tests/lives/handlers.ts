@@ -198,7 +198,7 @@ function addDurable(
 ): void {
   const store = storeOf(config)
   if (store === undefined) return
-  const { ordered, suffix, every, begins, transactional = false } = config
+  const { ordered, suffix, every, begins, transactional = false, maxAge } = config
   const durable = {
     ordered,
     concurrency,
@@ -234,8 +234,8 @@ function addDurable(
         crash()
         return new Promise<void>(() => {})
       }
-      // Every configuration allows a second attempt.
-      ledger.ends(group, data.id, ordered, isFailing && runs === 1)
+      // Every configuration allows a second attempt, but an event that is too old by then has none.
+      ledger.ends(group, data.id, ordered, isFailing && runs === 1 && maxAge === undefined)
       const error = data.failing === 'later' ? new RetryLater(50) : new RangeError(FAILED)
       const done = () => ledger.handled(group, data.id)
       // In a transaction, half of the failures come when something was written already.

@@ -1,4 +1,5 @@
 /** Steps that belong together: what goes on while something is lost, again and again, or begins. */
+import { isShort } from './ages.ts'
 import { type CarrierName, ENGINES, REDRIVES, SOCKETS, storeOf } from './carriers.ts'
 import { canBeLost } from './faults.ts'
 import type { Config, Step } from './plan.ts'
@@ -107,5 +108,9 @@ function agingOf(random: Random, { services }: Config, maxAge: number): readonly
       )
   const runs: Step = { at: 0, ...publish, times: 1, takes: maxAge + 35_000, failures: random.of([0, 0, 1]) }
   const times = [1, 2_500, 10_000, 1_000 + away, 3_000 + away]
-  return [...(random.chance(0.3) ? [runs] : []), ...held, ...times.map((at): Step => ({ at, ...publish }))]
+  return [
+    ...(isShort(maxAge) && random.chance(0.3) ? [runs] : []),
+    ...held,
+    ...times.map((at): Step => ({ at, ...publish }))
+  ]
 }

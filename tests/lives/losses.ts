@@ -33,6 +33,9 @@ const LOSING = new Set<Step['do']>(['restart', 'deploy', 'close', 'stranger', 'f
 /** Milliseconds after which an event whose process has ended comes to another one. */
 const AFTER_CRASH = 40_000
 
+/** Milliseconds that a service which stops gives its handlers. */
+const DRAIN = 10_000
+
 /** Whether the steps have one of these kinds. */
 export function has({ steps }: Plan, ...kinds: readonly Step['do'][]): boolean {
   return steps.some((step) => kinds.includes(step.do))
@@ -41,6 +44,8 @@ export function has({ steps }: Plan, ...kinds: readonly Step['do'][]): boolean {
 /** Whether stored events may be handled twice: their store, or its process, was lost. */
 export function mayRepeat(plan: Plan): boolean {
   const store = storeOf(plan.config)
+  // A service that stops waits no longer for its handlers.
+  if (plan.steps.some((step) => step.do === 'publish' && step.takes >= DRAIN)) return true
   if (store === 'memory' || store === 'mqtt') return false
   if (store === 'sqlite') return has(plan, 'die')
   return has(plan, ...LOSING_STORES) || timeOfCrashes(plan) > 0
