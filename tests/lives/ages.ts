@@ -1,4 +1,5 @@
 /** Events that their store deletes by their age, whether or not all groups have handled them. */
+import type { Carrier } from './carrier.ts'
 import type { Kept } from './entries.ts'
 
 /** Milliseconds after which events that are too old are deleted: PostgreSQL looks twice a minute. */
@@ -65,8 +66,13 @@ export class Ages {
   }
 
   /** Whether an event that was stored has perhaps become too old before a group could handle it. */
-  mayMiss({ since }: Kept, { isSteady }: Circumstances): boolean {
-    return this.most !== undefined && !isSteady && since + this.most <= this.calmFrom + COMES_WITHIN
+  mayMiss({ since, pattern }: Kept, { isSteady }: Circumstances): boolean {
+    return (
+      this.most !== undefined &&
+      pattern !== 'noted' &&
+      !isSteady &&
+      since + this.most <= this.calmFrom + COMES_WITHIN
+    )
   }
 
   /** Checks that the log has told of as many events as were deleted before they were handled. */
@@ -97,5 +103,12 @@ export class Ages {
             `${untaken.length} events '${pattern}' never came to ${group}, such as ${untaken[0]?.what}, and the log tells of ${told} that were deleted`
           )
       }
+  }
+
+  /** Checks that nothing is kept for much longer than its age. */
+  async auditStored(ledger: Audited, { old }: Pick<Carrier, 'old'>): Promise<void> {
+    if (this.most === undefined) return
+    const count = (await old?.(this.most + DELETED_WITHIN)) ?? 0
+    if (count > 0) ledger.breaks(`${count} events are stored that are much older than ${this.most} ms`)
   }
 }

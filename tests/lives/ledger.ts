@@ -1,8 +1,7 @@
 /** All that happened in a life, and the promises that it is held to. */
 import { type Delivery, MicroserviceError } from '@elysia-microservices/transport'
 import type { Published } from 'elysia-microservices/client'
-import { Ages, DELETED_WITHIN } from './ages.ts'
-import type { Carrier } from './carrier.ts'
+import { Ages } from './ages.ts'
 import type { Allowed, Call, Kept } from './entries.ts'
 import { FreshGroups } from './fresh.ts'
 import { errorIn } from './log.ts'
@@ -328,12 +327,6 @@ export class Ledger {
     if (wrong !== undefined) this.breaks(`the log has an error of the library: ${wrong.slice(0, 300)}`)
   }
 
-  /** Nothing is kept for much longer than its age. */
-  async auditStored(carrier: Pick<Carrier, 'old'>, maxAge: number): Promise<void> {
-    const old = (await carrier.old?.(maxAge + DELETED_WITHIN)) ?? 0
-    if (old > 0) this.breaks(`${old} events are stored that are much older than ${maxAge} ms`)
-  }
-
   /** Nothing waits when the world has been in peace for long. Later clients are closed, which settles what still waits. */
   auditPeace(): void {
     for (const { what, settled } of this.calls.values())
@@ -384,7 +377,8 @@ export class Ledger {
       if (done > 0 && !one.isPromised && !one.mayHaveRun)
         this.breaks(`${one.what} was handled, although its sender was told that it was not sent or stored`)
     }
-    const lost = [...this.emitted.values()].filter(({ isPromised, done }) => isPromised && !done.has(group))
+    const isLost = (one: Kept) => one.isPromised && !one.done.has(group) && !this.ages.mayMiss(one, ages)
+    const lost = [...this.emitted.values()].filter(isLost)
     if (lost.length > this.refused && !mayLose)
       this.breaks(
         `${lost.length} events were promised and never handled, and ${this.refused} were refused: ${lost[0]?.what} and others`

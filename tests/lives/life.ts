@@ -99,7 +99,7 @@ export class Life {
     await this.#probe()
     if (isShort(maxAge))
       await this.#until(
-        this.ledger.auditStored(this.#carrier, maxAge),
+        this.ledger.ages.auditStored(this.ledger, this.#carrier),
         CLOSING,
         'the store does not tell what it keeps'
       )
