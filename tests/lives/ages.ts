@@ -21,7 +21,7 @@ export interface Circumstances {
   readonly isSteady: boolean
   /** Whether processes, connections or the store were lost, so that lines of the log and acknowledgements may lack. */
   readonly hasLoss: boolean
-  /** Whether each deletion of an event that a group had not taken is told. */
+  /** Whether each deletion of an event that a group had not taken is told once. */
   readonly tellsAll: boolean
   /** Whether the second group begins late, so that it misses what is deleted before. */
   readonly isLate: boolean
@@ -75,9 +75,9 @@ export class Ages {
     )
   }
 
-  /** Checks that the log has told of as many events as were deleted before they were handled. */
+  /** Checks that the log tells of each event that was deleted before it was handled, and of no other. */
   audit(ledger: Audited, { hasLoss, tellsAll, isLate }: Circumstances): void {
-    if (this.most === undefined || hasLoss) return
+    if (this.most === undefined || hasLoss || !tellsAll) return
     const { groups, published, emitted } = ledger
     const all = [...published.values()]
     const others = new Set([...emitted.values()].map(({ pattern }) => pattern))
@@ -93,12 +93,7 @@ export class Ages {
         const untaken = missed.filter(
           ({ begun, isPromised, isCancelled }) => isPromised && isCancelled === false && !begun.has(group)
         )
-        if (
-          tellsAll &&
-          !this.#toldOf.has(pattern) &&
-          !(isLate && group === groups[1]) &&
-          told < untaken.length
-        )
+        if (!this.#toldOf.has(pattern) && !(isLate && group === groups[1]) && told < untaken.length)
           ledger.breaks(
             `${untaken.length} events '${pattern}' never came to ${group}, such as ${untaken[0]?.what}, and the log tells of ${told} that were deleted`
           )

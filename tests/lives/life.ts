@@ -97,7 +97,8 @@ export class Life {
     const { maxAge } = config
     if (isShort(maxAge)) await this.#world.pass(() => false, maxAge + DELETED_WITHIN)
     await this.#probe()
-    if (isShort(maxAge))
+    // In a full store the probes store nothing, and a file is looked at only when it is used.
+    if (isShort(maxAge) && config.maxBytes === undefined)
       await this.#until(
         this.ledger.ages.auditStored(this.ledger, this.#carrier),
         CLOSING,

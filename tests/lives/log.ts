@@ -4,7 +4,7 @@ import type { Happened } from './losses.ts'
 import type { Plan } from './plan.ts'
 
 /** Lines that tell of the loss of a server. */
-const LOSS = /; connecting again|cannot be reached|cannot be (read|told)|was lost/
+const LOSS = / server \S+ is lost|cannot be read from PostgreSQL/
 const SKIPPED = /is new and does not get them/
 
 /** The lines of a log that cannot be true. */

@@ -30,8 +30,8 @@ export const LOSING_STORES = new Set<Step['do']>(['away', 'still', 'stall', 'los
 /** Steps after which an event may be lost although its connection is resumed. */
 const LOSING = new Set<Step['do']>(['restart', 'deploy', 'close', 'stranger', 'freeze'])
 
-/** Milliseconds after which an event whose process has ended comes to another one. */
-const AFTER_CRASH = 40_000
+/** Milliseconds after which an event whose process has ended comes to another one: Kafka waits 45 s for signs of life. */
+const AFTER_CRASH = 55_000
 
 /** Milliseconds that a service which stops gives its handlers. */
 const DRAIN = 10_000
