@@ -15,7 +15,7 @@ const TOLD = /^(\d+) events '(\w+)' that the group '([\w-]+)' had not (?:handled
 
 const TOLD_OF_ONE = /^An event '(\w+)' that was not handled was deleted/
 
-/** What a life says of the losses that its events may have by their age. */
+/** The losses that the events of a life may have by their age, as far as its steps decide. */
 export interface Circumstances {
   /** Whether nothing has kept any group from its events. */
   readonly isSteady: boolean
