@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { promised } from '@elysia-microservices/test-support'
 import { NotStoredError, type Published, TimeoutError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { event, publishing, SlowStore, serve, turn } from '../testing/slow-store.ts'
@@ -146,7 +147,7 @@ describe('a publisher', () => {
   })
 
   it('goes on with other addresses while it is not known whether one is stored', async () => {
-    const { promise: known, resolve } = Promise.withResolvers<void>()
+    const { promise: known, resolve } = promised<void>()
     const server = new SlowStore()
     const publisher = new Publisher<OutgoingEvent>({
       title: 'NATS',

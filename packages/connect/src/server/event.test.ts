@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { serviceProto } from '@elysia-microservices/protobuf'
-import { within } from '@elysia-microservices/test-support'
+import { promised, within } from '@elysia-microservices/test-support'
 import { type EventStore, memory } from '@elysia-microservices/transport'
 import { t } from 'elysia'
 import { microservice } from 'elysia-microservices'
@@ -41,8 +41,8 @@ async function stored(publish: () => Promise<unknown>, handler: () => unknown = 
 
 describe('a durable event over Connect', () => {
   it('is answered when it is stored, also if its service stops meanwhile', async () => {
-    const begun = Promise.withResolvers<void>()
-    const kept = Promise.withResolvers<void>()
+    const begun = promised<void>()
+    const kept = promised<void>()
     const { app, shop, post } = await stored(() => kept.promise, begun.resolve)
     await using _ = app
     let isTaken = false
@@ -68,7 +68,7 @@ describe('a durable event over Connect', () => {
   })
 
   it('has the deadline of its caller', async () => {
-    const kept = Promise.withResolvers<void>()
+    const kept = promised<void>()
     const { app, post } = await stored(() => kept.promise)
     await using _ = app
     const { body } = await post('Paid', { 'connect-timeout-ms': '20' })
@@ -77,8 +77,8 @@ describe('a durable event over Connect', () => {
   })
 
   it('is not known to be stored when its service waits no longer', async () => {
-    const begun = Promise.withResolvers<void>()
-    const kept = Promise.withResolvers<void>()
+    const begun = promised<void>()
+    const kept = promised<void>()
     const { app, shop, post } = await stored(() => kept.promise, begun.resolve, 20)
     await using _ = app
     const taken = post('Paid')

@@ -1,7 +1,7 @@
 /** Events over gRPC, whose answer says only that they have been taken. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Log, within } from '@elysia-microservices/test-support'
+import { Log, promised, within } from '@elysia-microservices/test-support'
 import {
   type Dispatcher,
   Dispatchers,
@@ -105,8 +105,8 @@ describe('a durable event over gRPC', () => {
   }
 
   it('is answered when it is stored, before its handlers end', async () => {
-    const kept = Promise.withResolvers<void>()
-    const ending = Promise.withResolvers<void>()
+    const kept = promised<void>()
+    const ending = promised<void>()
     const { emit, answered, stop } = await stored(
       () => kept.promise,
       () => ending.promise
@@ -134,8 +134,8 @@ describe('a durable event over gRPC', () => {
   })
 
   it('does not abort its handlers when its sender waits no longer', async () => {
-    const begun = Promise.withResolvers<AbortSignal>()
-    const kept = Promise.withResolvers<void>()
+    const begun = promised<AbortSignal>()
+    const kept = promised<void>()
     const { client, answered, stop } = await stored(
       () => kept.promise,
       ({ signal }) => begun.resolve(signal)

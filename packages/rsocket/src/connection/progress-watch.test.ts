@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { promised } from '@elysia-microservices/test-support'
 import { ProgressWatch, type WatchedState } from './progress-watch.ts'
 
 const TIMEOUT = 1_000
@@ -38,7 +39,7 @@ describe('the watch of an incomplete message', () => {
   })
 
   it('lets what has arrived while the process stood still be read first', async () => {
-    const stalled = Promise.withResolvers<void>()
+    const stalled = promised<void>()
     let stalls = 0
     const state = () => ({ unsent: 0, isHeldBack: false })
     const one = new ProgressWatch(TIMEOUT, state, () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { promised } from '@elysia-microservices/test-support'
 import { DeadlineTimer } from './deadline-timer.ts'
 
 describe('the timer of a connection', () => {
@@ -7,7 +8,7 @@ describe('the timer of a connection', () => {
     let time = 0
     t.mock.method(performance, 'now', () => time)
     const woken: number[] = []
-    const wakes = Promise.withResolvers<void>()
+    const wakes = promised<void>()
     const owner = {
       wake(now: number) {
         woken.push(now)
