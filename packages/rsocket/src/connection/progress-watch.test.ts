@@ -55,8 +55,10 @@ describe('the watch of an incomplete message', () => {
     time += TIMEOUT + 60_000
     one.check()
     assert.equal(stalls, 0)
-    // Nothing arrives in the turn of the socket.
+    // Nothing arrives in the turn of the socket. The timer of the watch keeps no process alive.
+    const alive = setInterval(() => {}, 1_000)
     await stalled.promise
+    clearInterval(alive)
     one.stop()
   })
 
