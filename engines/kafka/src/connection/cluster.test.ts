@@ -50,4 +50,42 @@ describe('a cluster whose partitions move to other brokers', () => {
     pauses.pass()
     assert.equal(await leader, 1)
   })
+
+  it('that holds too few brokers for the replicas yet is asked again to create a topic', async () => {
+    const scene = newScene()
+    const { cluster } = await scene.connect()
+    let refusals = 2
+    scene.cluster.refuses = (request, about) =>
+      request === 'createTopics' && about === 'p' && refusals-- > 0 ? Code.invalidReplicas : undefined
+    using pauses = holding(100)
+    const before = scene.cluster.asked.get('createTopics') ?? 0
+    const made = cluster.ensure([{ name: 'p' }])
+    for (let asked = 1; asked <= 2; asked++) {
+      await scene.settled()
+      assert.deepEqual([(scene.cluster.asked.get('createTopics') ?? 0) - before, pauses.held], [asked, 1])
+      pauses.pass()
+    }
+    assert.deepEqual(
+      (await made).map(({ name, leaders }) => [name, leaders]),
+      [['p', [1]]]
+    )
+  })
+
+  it('says which topic it lacks and may not create, or may not see', async () => {
+    const scene = newScene()
+    const { cluster } = await scene.connect()
+    scene.cluster.refuses = (request, about) =>
+      request === 'createTopics' && about === 'p' ? Code.topicAuthorization : undefined
+    await assert.rejects(
+      cluster.ensure([{ name: 'p' }]),
+      /the topic 'p' is missing.*it cannot be created \(refused with 29\); create the topic, or give this user/s
+    )
+    scene.cluster.refuses = (request, about) =>
+      request === 'metadata' && about === 'q' ? Code.topicAuthorization : undefined
+    await assert.rejects(cluster.lookUp('q'), {
+      message: "Kafka does not let this user see the topic 'q'; give the user the right to Describe",
+      retryable: false,
+      mayHaveRun: false
+    })
+  })
 })

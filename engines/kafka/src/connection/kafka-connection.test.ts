@@ -139,6 +139,18 @@ describe('a connection to Kafka', () => {
       request === 'produce' && about === 'forbidden' ? Code.topicAuthorization : undefined
     connection.publish('forbidden', '{"pattern":"forbidden","data":1,"id":"1"}', `${inbox}1`)
     await scene.until(() => scene.lines.includes('refused publish forbidden'))
+    // A message that is too large is no matter of rights.
+    scene.lines.length = 0
+    scene.cluster.create({ name: 'small' })
+    scene.cluster.log('small').mostBytes = 50
+    connection.publish(
+      'small',
+      JSON.stringify({ pattern: 'small', data: 'x'.repeat(100), id: '1' }),
+      `${inbox}1`
+    )
+    await scene.until(() => scene.lines.length > 0)
+    assert.deepEqual(scene.linesWith('refused'), [])
+    assert.equal(heard.length, 1, 'somebody may handle it')
   })
 
   it('resolves a flush when everything is stored, also while the leader of a partition moves', async () => {

@@ -237,6 +237,22 @@ describe('a member of a group', () => {
     await member.leave()
   })
 
+  it('sends a heartbeat at once behind the one that is under way, if somebody wants one meanwhile', async () => {
+    const clock = new ManualClock()
+    const group = new FakeGroup()
+    group.heartbeat = 5_000
+    const listener = { assigned() {}, revoked: async () => {}, lost() {}, deleted() {}, failed() {} }
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map(), { clock })
+    await member.join()
+    await clock.advance(20_000)
+    let heard = 0
+    member.beat(() => member.beat(() => void heard++))
+    // No time passes.
+    for (let turns = 0; heard === 0 && turns < 20; turns++) await clock.advance(0)
+    assert.equal(heard, 1)
+    await member.leave()
+  })
+
   it('does not join without the rights to read the positions', async () => {
     const group = new FakeGroup()
     group.noPositions = refused(Code.topicAuthorization)

@@ -150,6 +150,13 @@ describe('a producer', () => {
     assert.deepEqual([told.length, asked.length], [2, 1])
   })
 
+  it('fails a record whose partition has no leader, and does not say that its topic is missing', async () => {
+    const { asked, told, send, producer } = open({ none: [-1, -1] })
+    send('none', 'one')
+    await producer.flush()
+    assert.deepEqual([asked.length, told], [0, ["one: There is no topic 'none'"]])
+  })
+
   it('sends the records of a refused partition again one by one, and those of others not', async () => {
     const { asked, told, send, turn, producer } = open({ a: [1, 1] })
     send('a', 'well', 0)

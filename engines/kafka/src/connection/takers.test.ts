@@ -115,6 +115,31 @@ describe('the messages of a service over Kafka', () => {
     assert.equal(scene.linesWith("Kafka does not have the messages of 'p'").length, 1)
   })
 
+  for (const queue of ['s', ''])
+    it(`of a topic that was created again are handled once, ${queue ? 'in a group' : 'in every process'}`, async () => {
+      const scene = open()
+      const { taken } = await take(scene, queue)
+      for (const data of ['a', 'b']) await scene.publish(data)
+      await scene.until(() => taken.length === 2)
+      scene.cluster.delete('p')
+      scene.cluster.create({ name: 'p' })
+      await scene.publish('first')
+      await scene.until(() => taken.length === 3)
+      await scene.publish('second')
+      await scene.until(() => taken.length === 4)
+      assert.deepEqual(taken.slice(2), ['"first"', '"second"'])
+      assert.deepEqual(scene.linesWith('keeps them no longer'), [])
+    })
+
+  it('of a partition that is added are handled from the first one on', async () => {
+    const scene = open()
+    const { taken } = await take(scene)
+    scene.cluster.widen('p', 2)
+    await scene.publish('new', undefined, { partition: 1 })
+    await scene.until(() => taken.length === 1)
+    assert.deepEqual(taken, ['"new"'])
+  })
+
   it('that had expired before the service could read them are not handled', async () => {
     const scene = open()
     const first = await take(scene)

@@ -62,6 +62,18 @@ describe('the store of a client over Kafka', () => {
     assert.equal(await others.discard('p.dlt:0'), false)
   })
 
+  it('fails with an error that says what cannot be read, if a user may not', async () => {
+    const { scene, letters } = await open()
+    await fail(scene, 'p', 1)
+    scene.cluster.refuses = (request, about) =>
+      request === 'fetch' && about === 'p.dlt' ? Code.topicAuthorization : undefined
+    await assert.rejects(
+      all(letters.list()),
+      /^ConnectionError: The dead letters of the group 'g' cannot be read/
+    )
+    await assert.rejects(letters.get('p.dlt:0'), /^ConnectionError: The dead letter p\.dlt:0 cannot be read/)
+  })
+
   it('discards a dead letter once, by a record with its key and without a value', async () => {
     const { scene, letters } = await open()
     await fail(scene, 'p', 1)

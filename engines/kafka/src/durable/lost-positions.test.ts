@@ -211,6 +211,35 @@ describe('a group of Kafka', () => {
     assert.deepEqual(scene.linesWith('is new and does not get them'), [])
   })
 
+  it('that cannot be asked about is in the log, except where this user lacks the right to ask', async () => {
+    const scene = newScene()
+    await handleAndStop(scene, {}, 'done')
+    await scene.publish(1)
+    for (const [code, lines] of [
+      [Code.unknownMember, 1],
+      [Code.groupAuthorization, 0]
+    ] as const) {
+      scene.cluster.refuses = (request, about) =>
+        request === 'members' && about === 'g.p' ? code : undefined
+      scene.lines.length = 0
+      const { stop } = await scene.join({ group: `beside ${code}` })
+      assert.equal(
+        scene.linesWith("It is not known whether the group 'g.p' still has a process").length,
+        lines
+      )
+      await stop()
+    }
+  })
+
+  it('says that its positions cannot be noted, as long as brokers answer', async () => {
+    const scene = newScene()
+    const { stop } = await scene.join()
+    scene.cluster.refuses = (request, about) =>
+      request === 'committed' && about === 'g.p' ? Code.groupAuthorization : undefined
+    await stop()
+    assert.equal(scene.linesWith("The positions of the group 'g' for 'p' cannot be noted in Kafka").length, 1)
+  })
+
   it('cannot be joined without rights, and the error says which are missing', async () => {
     const scene = newScene()
     scene.cluster.refuses = (request) => (request === 'heartbeat' ? Code.groupAuthorization : undefined)
