@@ -202,6 +202,25 @@ describe('a copy of an event', () => {
     assert.equal(server.channels.size, before.size, 'The silent channel stays open')
   })
 
+  it('that is late together with others has one other channel opened for all of them', async () => {
+    const copies = await Copies.open(connection.link, LOGGER)
+    const queue = server.declareQueue(DEAD, safeQueue(), connection)
+    server.bind(exchangeOf('g'), { key: DEAD, to: queue })
+    const { heartbeat } = connection.link
+    using timeouts = new Timeouts((milliseconds) => (milliseconds === heartbeat ? 'held' : milliseconds))
+    const before = server.channels.size
+    server.suspend()
+    const stored = ['x', 'y'].map((text) =>
+      copies.put('g', DEAD, Buffer.from(text), { ...options, headers: { [HEADER.unique]: text } })
+    )
+    for (const _ of stored) timeouts.pass()
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+    assert.equal(server.channels.size, before + 1)
+    server.resume()
+    await Promise.all(stored)
+    assert.deepEqual(textsIn(DEAD), ['x', 'y'])
+  })
+
   it('is not stored in a queue that does not exist, or that is full', async () => {
     await assert.rejects(put(DEAD), { name: 'NotStoredError', message: /has no queue '_elysia\.dead\.g'/ })
     const queue = server.declareQueue(DEAD, safeQueue(), connection)
