@@ -292,6 +292,16 @@ describe('the mark, below which no event waits for its first attempt', () => {
     assert.equal(await fetched(), 'd')
   })
 
+  it('stays below the first event while there is none, and all are found if there is no mark', async () => {
+    for (let moves = 0; moves < 3; moves++) await database.query(MOVE_MARK)
+    assert.equal(await mark(), 0)
+    await store('a')
+    assert.equal(await fetched(), 'a')
+    await database.run('delete from elysia_microservices.mark')
+    assert.equal(await fetched(), 'a')
+    await database.run('insert into elysia_microservices.mark default values')
+  })
+
   it('is passed by events that wait for a further attempt, which are found all the same', async () => {
     await store('a', 'b')
     await published(2)
