@@ -48,6 +48,26 @@ describe('an event that is emitted over Redis', () => {
     assert.equal(await patterns.store('c', PACKET, undefined), true)
   })
 
+  it('is stored from then on if a handler is announced while the handlers are being read, or looked through', async () => {
+    const patterns = new StoredPatterns(await over.connect(), over.optionsOf().durable)
+    const announce = (pattern: string) => {
+      handle(pattern)
+      patterns.forget()
+    }
+    over.server.refuses = (asked) => {
+      // Behind the command, and before its answer.
+      if (asked === 'handlers') setImmediate(() => announce('a.b'))
+      return undefined
+    }
+    assert.equal(await patterns.store('a.b', PACKET, undefined), false)
+    over.server.refuses = () => undefined
+    assert.equal(await patterns.store('a.b', PACKET, undefined), true)
+    const looked = patterns.store('c', PACKET, undefined)
+    announce('c')
+    assert.equal(await looked, false)
+    assert.equal(await patterns.store('c', PACKET, undefined), true)
+  })
+
   it('is not stored for a user without the right to read the handlers', async () => {
     handle('a.b')
     over.server.refuses = (asked) => (asked === 'handlers' ? 'NOPERM no permissions' : undefined)

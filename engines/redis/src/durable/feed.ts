@@ -197,7 +197,6 @@ export class Feed implements Watched {
       if (isPaused) this.giveBack(events, 0)
       else this.#receive(events, false)
     } catch (error) {
-      this.#flowsUntil = 0
       this.#failed(error as Error)
     }
   }

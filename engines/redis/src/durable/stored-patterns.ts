@@ -42,12 +42,12 @@ export class StoredPatterns implements EmittedEvents {
   async #has(route: string): Promise<boolean> {
     const remembered = this.#routes.get(route)
     if (remembered !== undefined) return remembered
-    const known = this.#known
-    const patterns = await (known ?? this.#look())
+    const known = this.#known ?? this.#look()
+    const patterns = await known
     const isStored = patterns.some((pattern) => routeMatches(pattern, route))
     if (this.#routes.size >= MAX_REMEMBERED) this.#routes.clear()
     // If the patterns have changed in between, the result is not remembered.
-    if (known === this.#known || known === undefined) this.#routes.set(route, isStored)
+    if (known === this.#known) this.#routes.set(route, isStored)
     return isStored
   }
 
