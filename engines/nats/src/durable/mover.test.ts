@@ -243,13 +243,17 @@ describe('an event whose time has come', () => {
     mover.detach()
   })
 
-  it('is left where it is while its server is lost, without a line', async () => {
+  it('is left where it is while its server is lost, without a line; other failures are logged', async () => {
     const { mover, come, lines, connection, jetStream } = coming(['a'])
     jetStream.message = () => Promise.reject(new Error('lost'))
     connection.isConnected = false
     await come()
     assert.deepEqual(lines, [])
     connection.isConnected = true
+    await come()
+    assert.equal(lines.length, 1)
+    // The answer of a server that has no further event.
+    jetStream.message = () => Promise.reject(refusal(404, 10_037, 'no message found'))
     await come()
     assert.equal(lines.length, 1)
     mover.detach()
