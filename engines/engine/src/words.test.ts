@@ -53,6 +53,8 @@ describe('a reply token', () => {
       lifetime: 1
     })
     assert.equal(readReply(INBOX + replyToken('request', 0, newSecret(), 0.2))?.timeout, 1)
+    const usual = { kind: 'stream', timeout: undefined, demand: 1, window: STREAM_WINDOW }
+    assert.deepEqual(readReply(INBOX + replyToken('stream', 0, newSecret(), undefined)), usual)
   })
 
   it('of another version, or written otherwise, is none of ours', () => {

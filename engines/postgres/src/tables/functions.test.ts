@@ -512,6 +512,69 @@ describe('what is too old', () => {
   })
 })
 
+describe('much that is too old', () => {
+  it('is deleted a step at a time, events and ids, until there is no more', async () => {
+    const { tables } = database
+    const group = new EmbeddedGroup(database)
+    const left = async (table: string) =>
+      (await database.query(`select count(*)::integer as count from elysia_microservices.${table}`))[0]?.[
+        'count'
+      ]
+    const age = () =>
+      database.query("update elysia_microservices.event set published = now() - interval '2 hours'")
+    await age()
+    await tables.prune(3_600_000, 0)
+    assert.deepEqual([await left('event'), await left('recent')], [0, 0])
+    await group.publish(Array.from({ length: 501 }, (_, n) => `old ${n}`))
+    // It reads the log to its end.
+    await group.join()
+    await age()
+    const steps: unknown[] = []
+    for (const [maxAge, table] of [
+      [0, 'recent'],
+      [3_600_000, 'event']
+    ] as const)
+      for (let step = 0; step < 2; step++) steps.push((await tables.prune(maxAge, 0)).more, await left(table))
+    assert.deepEqual(steps, [true, 1, false, 0, true, 1, false, 0])
+  })
+})
+
+describe('a group that is new', () => {
+  it('begins with the first event there is, behind a position, at a time, or with what comes then', async () => {
+    const { tables } = database
+    const log = new EmbeddedGroup(database)
+    // Nothing of other tests is before its events.
+    await database.query("update elysia_microservices.event set published = now() - interval '5 hours'")
+    await tables.prune(3_600_000, 1_000)
+    const [first] = await log.publish(['a', 'b', 'c'])
+    for (const [id, hours] of Object.entries({ a: 3, b: 2, c: 1 }))
+      await database.query(
+        `update elysia_microservices.event set published = now() - interval '${hours} hours' where id = $1`,
+        id
+      )
+    const since = new Date(Date.now() - 2.5 * 3_600_000)
+    for (const [start, ids, skipped] of [
+      [{ kind: 'all' }, ['a', 'b', 'c'], 0],
+      [{ kind: 'after', after: first?.position ?? '' }, ['b', 'c'], 0],
+      [{ kind: 'after', after: '999999' }, [], 0],
+      [{ kind: 'since', since }, ['b', 'c'], 0],
+      [{ kind: 'new' }, [], 3]
+    ] as const) {
+      const what = JSON.stringify(start)
+      const joined = await tables.join(`begins ${what}`, log.pattern, null, false, start)
+      assert.equal(joined.skipped, skipped, what)
+      assert.deepEqual((await tables.figures([joined.id]))[0]?.lag, ids.length, what)
+      const wanted = [{ id: joined.id, most: 9, back: 9 }]
+      const { taken } = await tables.turn(what, 60_000, [], [], wanted, false)
+      assert.deepEqual(
+        taken.map(({ id }) => id),
+        ids,
+        what
+      )
+    }
+  })
+})
+
 /** A text that makes an event of some bytes. */
 const large = (bytes: number) => JSON.stringify({ data: 'x'.repeat(bytes) })
 
