@@ -129,13 +129,13 @@ describe('an answer', () => {
     const heard: string[] = []
     other.listen(control, ({ words }) => void heard.push(textOf(words)))
     const from = ends.hub.published.length
-    for (const [words, from] of [
+    for (const [words, answerTo] of [
       ['+d2', control],
       ['+x', control],
       ['+d2', 'orders.delete'],
       ['+d2', '']
     ] as const)
-      other.publish(reply, words, from)
+      other.publish(reply, words, answerTo)
     for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate)
     assert.deepEqual([heard, ends.hub.published.length - from], [['x'], 5])
   })
