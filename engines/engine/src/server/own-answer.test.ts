@@ -211,6 +211,14 @@ it('an answer that is given up while its words wait for room ends, and they are 
   assert.deepEqual([forgotten, ended, caller.streams], [[answer], [false], 0])
 })
 
+it('a stream that is given up while its words wait for room ends at once', () => {
+  const { answer, caller, ended, turnEnds } = waitingAnswer()
+  answer.next('x')
+  turnEnds()
+  answer.callerGone()
+  assert.deepEqual([ended, caller.streams, answer.isDone], [[false], 0, true])
+})
+
 it('a channel whose answer is too large for any message ends, and its handler reads the reason', async () => {
   const { answered, connection } = newConnection()
   Object.assign(connection, { engine: { name: 'shop' } })
