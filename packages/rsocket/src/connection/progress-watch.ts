@@ -28,8 +28,6 @@ export class ProgressWatch {
   /** Number of characters or bytes since the last progress, plus 1; 0 while no message is incomplete. */
   #arrived = 0
   #unsentSeen = 0
-  /** The socket has got a turn, because the process stood still. */
-  #isLate = false
 
   /**
    * @param timeout milliseconds without progress
@@ -64,8 +62,11 @@ export class ProgressWatch {
     clearTimeout(this.#timer)
   }
 
-  /** Checks for progress. Called by the timer. */
-  check(): void {
+  /**
+   * Checks for progress. Called by the timer.
+   * @param isRead the socket has had a turn after the process stood still
+   */
+  check(isRead?: boolean): void {
     this.#timer = undefined
     const state = this.#look()
     if (state === undefined) return
@@ -74,14 +75,13 @@ export class ProgressWatch {
     this.#unsentSeen = state.unsent
     const left = Math.ceil(this.#progressAt + this.#timeout - now)
     // Chunks that arrived while the process stood still are read first.
-    const isLate = left < -STOOD_STILL && !this.#isLate
-    this.#isLate = isLate
-    if (left > 0 || isLate) this.#timer = unref(setTimeout(check, Math.max(0, left), this))
+    const isLate = !isRead && left < -STOOD_STILL
+    if (left > 0 || isLate) this.#timer = unref(setTimeout(check, Math.max(0, left), this, isLate))
     else this.#stalled()
   }
 }
 
 // The timer passes its watch as an argument, so that each connection needs no closure of its own.
-function check(watch: ProgressWatch): void {
-  watch.check()
+function check(watch: ProgressWatch, isRead?: boolean): void {
+  watch.check(isRead)
 }

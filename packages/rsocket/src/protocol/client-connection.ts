@@ -342,7 +342,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     if (!resumption.canResumeFrom(position))
       return wire.fail(
         new Error(
-          `The server has received frames up to position ${position}; this client no longer stores the frames after it`
+          `Resumed at position ${position}, which this client no longer has`
         )
       )
     wire.reattach(resumption, position)

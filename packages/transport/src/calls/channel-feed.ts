@@ -139,7 +139,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     const { maxHeldSize } = this.#output
     if (size > maxHeldSize)
       throw new OverloadedError(
-        `The values of the call are ${size} bytes ahead of the other side, more than limits.sendBuffer allows (${maxHeldSize}); an Observable cannot be slowed, a generator can`
+        `${size} bytes ahead of the reader, more than limits.sendBuffer allows (${maxHeldSize}); an Observable cannot be slowed, a generator can`
       )
   }
 

@@ -10,8 +10,8 @@ describe('the timer of a connection', () => {
     const original = Object.getOwnPropertyDescriptor(globalThis, 'setTimeout') as PropertyDescriptor
     // The timers of Deno are accessors, which `t.mock.method` cannot replace.
     Object.defineProperty(globalThis, 'setTimeout', {
-      value: (task: (argument: unknown) => void, delay: number, argument: unknown) =>
-        void set.push({ delay, run: () => task(argument) }),
+      value: (task: (...given: unknown[]) => void, delay: number, ...given: unknown[]) =>
+        void set.push({ delay, run: () => task(...given) }),
       configurable: true
     })
     try {

@@ -12,8 +12,6 @@ export class DeadlineTimer implements Timer {
   readonly #longest: number
   #timer: ReturnType<typeof setTimeout> | undefined
   #at = Number.POSITIVE_INFINITY
-  /** The sockets have got a turn, because the process stood still. */
-  #isLate = false
 
   /**
    * @param settle is called before the owner is woken, to handle an answer or sign of life that has arrived but was not
@@ -49,14 +47,13 @@ export class DeadlineTimer implements Timer {
   /**
    * Wakes the owner. Called by the timer. Runtimes call timers before they read sockets, so the answers and signs of life
    * that have come while the process stood still are read first.
+   * @param isRead the sockets have had their turn
    */
-  fire(): void {
-    if (!this.#isLate && this.now() - this.#at > STOOD_STILL) {
-      this.#isLate = true
-      this.#timer = setTimeout(fire, 0, this)
+  fire(isRead?: boolean): void {
+    if (!isRead && this.now() - this.#at > STOOD_STILL) {
+      this.#timer = setTimeout(() => this.fire(true))
       return
     }
-    this.#isLate = false
     this.#at = Number.POSITIVE_INFINITY
     this.#settle?.()
     // `settle` may have ended the connection, which stops the timer.
