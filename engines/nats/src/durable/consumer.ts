@@ -210,17 +210,18 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
       )
     // The subscriptions end first: otherwise the server would deliver these events to this process again.
     const left = this.leave()
+    await this.#noteRuns(waiting)
     for (const event of waiting) this.#handling.retry(event, 0)
     await left
     await Promise.all([
       this.#unpin(),
-      this.#noteUnbegun([...waiting, ...this.#late]),
+      this.#noteRuns(this.#late),
       ended.then(() => this.#watch.leave())
     ])
   }
 
-  /** The next process is not to take deliveries to this one for attempts. */
-  async #noteUnbegun(events: readonly NatsEvent[]): Promise<void> {
+  /** The next process is not to take deliveries to this one for attempts, and reads this when it gets the events. */
+  async #noteRuns(events: readonly NatsEvent[]): Promise<void> {
     if (this.#connection?.isConnected !== true) return
     await this.#handling.runs.leave(events.filter(({ isNoted }) => isNoted))
   }

@@ -20,7 +20,10 @@ export interface RunsOwner {
 /** The runs of the events of one handler. */
 export class Runs {
   readonly #owner: RunsOwner
-  /** By number of an event: the deliveries before its handler began, as the server has stored them. */
+  /**
+   * By number of an event: its deliveries that were no runs, as the server has stored them; negative if there were more
+   * runs than deliveries.
+   */
   #stored = new Map<number, number>()
   /** The same for events that wait here, not stored yet. */
   readonly #waiting = new Map<number, number>()
@@ -62,15 +65,20 @@ export class Runs {
   }
 
   /**
-   * The process ends, and these events go to another one: some of them have never begun here. @returns resolves when it
-   * is stored that their deliveries here were no runs, or cannot be
+   * The process ends, and these events go to another one. Some have never begun here, and an ordered event may have run
+   * here several times after one delivery. @returns resolves when it is stored how many of their deliveries were no
+   * runs, or cannot be
    */
   async leave(events: readonly NatsEvent[]): Promise<void> {
-    const waited = events.filter(({ hasBegun }) => !hasBegun)
-    for (const { place, deliveries, attempt } of waited)
-      this.#waiting.set(place.sequence, deliveries - (attempt - 1))
-    const [first] = waited.filter(({ place }) => !this.#isStored(place.sequence))
-    if (first !== undefined) await this.#store(first.place.sequence)
+    let unstored: number | undefined
+    for (const { place, deliveries, attempt, hasBegun } of events) {
+      const { sequence } = place
+      const before = deliveries - (hasBegun ? attempt : attempt - 1)
+      if (before === (this.#stored.get(sequence) ?? 0)) continue
+      this.#waiting.set(sequence, before)
+      unstored = sequence
+    }
+    if (unstored !== undefined) await this.#store(unstored)
   }
 
   /** An event goes to another process. */
@@ -134,7 +142,7 @@ export function writeRuns(runs: ReadonlyMap<number, number>): string {
 
 /** Reads what `writeRuns` has written; anything else counts as nothing. */
 export function readRuns(text = ''): (readonly [sequence: number, before: number])[] {
-  return [...text.matchAll(/([\da-z]{1,11}):([\da-z]{1,6}),/g)].map(([, sequence = '', before = '']) => [
+  return [...text.matchAll(/([\da-z]{1,11}):(-?[\da-z]{1,6}),/g)].map(([, sequence = '', before = '']) => [
     Number.parseInt(sequence, 36),
     Number.parseInt(before, 36)
   ])
