@@ -213,11 +213,7 @@ export class NatsConsumer implements Consumer<NatsConnection>, PullsOwner {
     await this.#noteRuns(waiting)
     for (const event of waiting) this.#handling.retry(event, 0)
     await left
-    await Promise.all([
-      this.#unpin(),
-      this.#noteRuns(this.#late),
-      ended.then(() => this.#watch.leave())
-    ])
+    await Promise.all([this.#unpin(), this.#noteRuns(this.#late), ended.then(() => this.#watch.leave())])
   }
 
   /** The next process is not to take deliveries to this one for attempts, and reads this when it gets the events. */
