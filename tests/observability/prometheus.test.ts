@@ -1,6 +1,6 @@
 /** A real Prometheus scrapes `prometheus()`, and answers every query of the Grafana dashboard. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { prometheus, telemetry } from '@elysia-microservices/telemetry'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, isOnPath } from '@elysia-microservices/test-support'
 import { microservice, RpcError } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { listen, newApp } from '../support/http-app.ts'
@@ -24,7 +24,7 @@ interface Dashboard {
 const dashboard = JSON.parse(
   readFileSync(join(rootFolder, 'packages/telemetry/grafana/dashboard.json'), 'utf8')
 ) as Dashboard
-const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0
+const hasPrometheus = isOnPath('prometheus')
 
 function register(): void {
   describe('Prometheus', () => {

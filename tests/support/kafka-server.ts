@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { EngineProcess, freePort, once } from '@elysia-microservices/test-support'
+import { EngineProcess, freePort, isOnPath, once } from '@elysia-microservices/test-support'
 import { testsFolder } from '../workspace.ts'
 import { ownFolder } from './own-folder.ts'
 
@@ -40,14 +40,10 @@ const JAVA = [
   join(JARS, '*')
 ]
 
-function runs(program: string, ...args: string[]): boolean {
-  return spawnSync(program, args).error === undefined
-}
-
 /** The programs that this machine lacks to run a Kafka server; `undefined`: none. */
 export const kafkaMissing = once(() => {
-  if (!runs('java', '-version')) return 'java (a runtime, 17 or later) on the PATH'
-  return existsSync(JARS) || runs('mvn', '-v') ? undefined : `mvn on the PATH, which fetches Kafka ${VERSION}`
+  if (!isOnPath('java')) return 'java (a runtime, 17 or later) on the PATH'
+  return existsSync(JARS) || isOnPath('mvn') ? undefined : `mvn on the PATH, which fetches Kafka ${VERSION}`
 })
 
 function run(program: string, ...args: string[]): void {

