@@ -4,12 +4,15 @@ import { describe, it } from 'node:test'
 import { AdaptiveConcurrency } from '../limits/adaptive-concurrency.ts'
 import { Admission } from '../limits/admission.ts'
 import { NO_LIMITS } from '../limits/server-limits.ts'
-import { entry, event, keepalive, request, setup } from '../testing/rsocket-frames.ts'
+import { entry, event, frame, keepalive, request, setup, uint16 } from '../testing/rsocket-frames.ts'
 import { type Handlers, newRsocketServer, type ServerUnderTest } from '../testing/rsocket-peer.ts'
+import { ResumableConnections } from './resumable-connections.ts'
+import { SERVER_RESUME_DEFAULTS } from './resume.ts'
 
 const OURS = entry('application/vnd.elysia-microservices.going-away')
 const ASKS = keepalive('R', 'lease')
 const ANSWERS = keepalive('')
+const RESUME = frame(0, 'RESUME', '', uint16(1), uint16(0), uint16(5), 'token', new Uint8Array(16))
 const TAKEN_BACK = ['LEASE 0 3600000 ms 0', 'KEEPALIVE 0 F 0']
 const lease = (requests: number) => [`LEASE 0 3600000 ms ${requests}`]
 
@@ -73,6 +76,27 @@ describe('a lease that is not used', () => {
       assert.deepEqual(await winner.later(), lease(1))
     }
   })
+
+  for (const isOurs of [true, false])
+    it(`is replaced behind a resume${isOurs ? ', which asks for a lease' : ', also for a client that cannot ask'}`, async () => {
+      const admission = roomFor(2)
+      const limits = { ...NO_LIMITS, admission }
+      const resumable = new ResumableConnections(
+        SERVER_RESUME_DEFAULTS,
+        () => () => {},
+        () => {}
+      )
+      const idle = newRsocketServer({ limits, resumable })
+      const flags = { flags: 'L', lifetime: 1e9, token: 'token' }
+      assert.deepEqual(idle.on(setup(isOurs ? { ...flags, metadata: OURS } : flags)), lease(2))
+      const busy = connect(admission, true)
+      assert.deepEqual([busy.on(), idle.on()], [[], TAKEN_BACK])
+      idle.on(ANSWERS)
+      assert.deepEqual([await busy.later(), await idle.later()], [lease(1), []])
+      idle.connection.close()
+      const next = newRsocketServer({ limits, resumable })
+      assert.deepEqual(next.on(RESUME).slice(1), lease(1))
+    })
 
   it('still pays for what was sent before it was taken back', async () => {
     const admission = roomFor(1)

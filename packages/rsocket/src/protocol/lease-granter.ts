@@ -154,9 +154,10 @@ export class LeaseGranter implements LeaseHolder {
     this.#answerUntil = undefined
     this.#isWanted = true
     this.#promise(this.#outstanding)
-    if (this.#outstanding === 0) this.grant()
-    else this.takeBack()
+    if (this.#outstanding > 0) this.takeBack()
+    // RESUME asks for a lease, also from a client that was idle before.
     this.#isIdle = false
+    this.grant()
   }
 
   /** Grants no more leases, because the server drains. Requests that were granted are still admitted. */
