@@ -49,6 +49,21 @@ const REQUEST = {
 
 export const KEPT: readonly Kept[] = [
   {
+    fault:
+      'A Redis server that was started again refused an event, because it had forgotten the script, and stored the next of its key before',
+    seed: 52_001_613,
+    plan: {
+      config: { ...PLAIN, carrier: 'redis', clients: 3, startsNew: true, delay: 1, ordered: true },
+      steps: [
+        { ...PUBLISH, at: 0, client: 1, to: ['kept', 'filed'], keys: 3, hasId: true, pace: 'in turn' },
+        { at: 0, do: 'still', for: 1 },
+        { at: 63_056, do: 'channel', client: 0, to: 'total', values: 0, size: 0, pause: 0 },
+        { at: 0, do: 'away', for: 1 },
+        { ...PUBLISH, at: 75_406, client: 1, hasId: true, pace: 'steadily', times: 2 }
+      ]
+    }
+  },
+  {
     fault: 'PostgreSQL counted as lost when old events were deleted of which no group had missed any',
     seed: 71_000,
     plan: { config: { ...PLAIN, carrier: 'postgres', maxAge: 20_000 }, steps: [{ ...PUBLISH, at: 0 }] }

@@ -15,7 +15,10 @@ export interface DriverListener {
   /** Ends an attempt to connect, with its socket; a connection that stands stays. Default: never. */
   readonly signal?: AbortSignal | undefined
   lost(): void
-  /** There is a server again, and all subscriptions are restored. */
+  /**
+   * There is a server again, and all subscriptions are restored. If events were stored over this connection before, the
+   * server is prepared to store more: it refuses none with `isUnprepared`.
+   */
   restored(): void
   /** A message. @param glob the glob that was subscribed; `undefined`: the channel itself was */
   message(glob: string | undefined, channel: string, bytes: Buffer): void
@@ -169,8 +172,8 @@ export interface Streams {
    */
   ensure(pattern: string, name: string): Promise<string>
   /**
-   * Stores events, each once, and wakes who waits for events of the stream. A server that was started again refuses
-   * the first batches (`isUnprepared`), and takes them a moment later.
+   * Stores events, each once, and wakes who waits for events of the stream. The server may refuse the first batches of a
+   * connection over which it was never asked to store events (`isUnprepared`), and takes them a moment later.
    */
   append(batch: EntryBatch): Promise<Appended>
   /** Deletes the events of a stream that are older than a number of milliseconds; 0: none. */
@@ -316,7 +319,7 @@ export interface Letters {
   discard(group: string, position: string): Promise<boolean>
 }
 
-/** Whether an error of `append` says that the server was started again, and is only now ready for such commands. */
+/** Whether an error of `append` says that the server did not know such commands, and is only now ready for them. */
 export function isUnprepared(error: unknown): boolean {
   return /^NOSCRIPT/.test((error as Error).message)
 }

@@ -124,6 +124,28 @@ describe('the driver over ioredis', () => {
     assert.equal(count('lost'), 2)
   })
 
+  it('lets a server that is back learn how events are stored, before it tells that the server is there', async () => {
+    const connection = await open()
+    const loads = () => server.asked.filter((one) => one.startsWith('SCRIPT LOAD')).length
+    server.cut()
+    await seen.until('restored')
+    assert.equal(loads(), 0, 'nothing was stored')
+    await connection.store.ensure('p', 'name')
+    assert.equal(loads(), 1)
+    server.answer = ([name]) => (name === 'SCRIPT' ? '' : undefined)
+    server.cut()
+    await until('It is asked', () => loads() === 2)
+    assert.deepEqual([connection.isConnected, count('restored')], [false, 1])
+    server.answer = () => undefined
+    server.cut()
+    await seen.until('restored', 2)
+    assert.equal(loads(), 3)
+    refuse('SCRIPT', 'NOPERM no permissions')
+    server.cut()
+    await seen.until('restored', 3)
+    assert.equal(loads(), 4)
+  })
+
   it('connects again soon, and later each time', async (t) => {
     t.mock.method(Math, 'random', () => 1)
     const connection = await open()

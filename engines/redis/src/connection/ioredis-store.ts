@@ -61,6 +61,8 @@ type RawStanding = [done: string, first: string, undone: number, more: number]
 
 export class IoredisStore implements DriverStore {
   readonly #over: Connections
+  /** Events are stored over these connections. */
+  #isStoring = false
 
   constructor(over: Connections) {
     this.#over = over
@@ -68,6 +70,20 @@ export class IoredisStore implements DriverStore {
 
   get #commands(): Redis {
     return this.#over.commands
+  }
+
+  /**
+   * Lets a server that is connected again learn the script that stores events, if events are stored here: it may have been
+   * started again, or be another one. Otherwise it would refuse a batch, and could take the batch behind it, because
+   * another client has told it the script meanwhile. Refusals are left to the batches. @throws the server is lost
+   */
+  async prepare(): Promise<void> {
+    if (!this.#isStoring) return
+    try {
+      await this.#over.storing.script('LOAD', APPEND.text)
+    } catch (error) {
+      if ((error as Error).name !== 'ReplyError') throw error
+    }
   }
 
   // ── streams and groups ───────────────────────────────────────────────────────────────────────────────
@@ -89,6 +105,7 @@ export class IoredisStore implements DriverStore {
   }
 
   async ensure(pattern: string, name: string): Promise<string> {
+    this.#isStoring = true
     await this.#commands.script('LOAD', APPEND.text)
     return String(await run(this.#commands, ENSURE, [STREAMS, streamOf(pattern)], [pattern, name]))
   }
@@ -105,6 +122,7 @@ export class IoredisStore implements DriverStore {
       if (width === 4) args.push(key, headers === undefined ? '' : headersToJson(headers))
     }
     const { storing } = this.#over
+    this.#isStoring = true
     try {
       const stored = storing.evalsha(APPEND.sha, keys.length, ...keys, ...args)
       // WAIT counts the replicas that have all that this connection has stored.

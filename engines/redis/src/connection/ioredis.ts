@@ -249,14 +249,15 @@ class Connections implements DriverConnection {
   }
 
   /**
-   * Is called when one of the connections is established. When all are, restores the subscriptions and tells the
-   * listener.
+   * Is called when one of the connections is established. When all are, prepares the server for events, restores the
+   * subscriptions, and tells the listener.
    */
   async #ready(): Promise<void> {
     if (this.#isConnected || this.#isClosed || this.#stopPinging === none) return
     if (!this.#isReady) return
     try {
       await Promise.all([
+        this.store.prepare(),
         this.#channels.size > 0 && this.#subscriber.subscribe(...this.#channels),
         this.#globs.size > 0 && this.#subscriber.psubscribe(...this.#globs)
       ])

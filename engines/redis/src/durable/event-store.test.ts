@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Publisher } from '@elysia-microservices/engine'
-import { runs } from '@elysia-microservices/test-support'
+import { runs, Timeouts } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import { type Appended, type EntryBatch, PASSED, type Stored } from '../driver.ts'
@@ -317,6 +317,27 @@ describe('events published over Redis', () => {
     await serve(all)
     assert.deepEqual(stored(), ['0', '1'])
   })
+
+  for (const [why, answer] of [
+    ['has forgotten how', ({ reject }: Command) => reject(refused('NOSCRIPT No matching script.'))],
+    ['is busy', ({ reject }: Command) => reject(refused('BUSY Redis is busy running a script.'))],
+    ['has no stream', ({ resolve }: Command) => resolve({ stored: undefined, copies: 0 })]
+  ] as const)
+    it(`keep their order when one is published in the turn in which the server says that it ${why}`, async () => {
+      using _ = new Timeouts((delay) => Math.min(delay, 1))
+      const all = setting()
+      const { server, publish } = all
+      publish('a')
+      publish('b')
+      await turn()
+      for (const pattern of ['a', 'b', 'a']) publish(pattern)
+      const [first, other] = server.takeSent()
+      answer(first as Command)
+      server.putSent([other as Command])
+      await serve(all)
+      await Promise.all(all.published)
+      assert.deepEqual(Object.fromEntries(server.streams), { a: ['0', '2', '4'], b: ['1', '3'] })
+    })
 
   it('are stored once when a copy arrives late over a connection that was given up', async () => {
     const all = setting()

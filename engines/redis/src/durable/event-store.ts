@@ -136,7 +136,7 @@ export class EventStore implements Store<OutgoingEntry> {
     sent.then(
       (answer) => {
         if (answer === undefined) {
-          for (const { number } of batch.events) publisher.missing(number)
+          for (const { number } of [...batch.events, ...this.#notSent(address)]) publisher.missing(number)
           return
         }
         // While an event waits, the key of its id keeps others out, which may have chosen it.
@@ -159,6 +159,16 @@ export class EventStore implements Store<OutgoingEntry> {
     )
   }
 
+  /**
+   * Removes the events of an address that were appended and not sent. They must not be sent behind a batch that comes
+   * again later: the server might take them by now.
+   */
+  #notSent(address: string): Numbered[] {
+    const all = this.#collected
+    this.#collected = all.filter(({ event }) => event.address !== address)
+    return all.filter(({ event }) => event.address === address)
+  }
+
   #failed({ events }: Batch, address: string, error: Error): void {
     const publisher = this.#publisher as Publisher<OutgoingEntry>
     if (error instanceof NotStoredError)
@@ -172,7 +182,9 @@ export class EventStore implements Store<OutgoingEntry> {
     const refusal = isTooEarly
       ? new NotStoredError(`The Redis server was restarted before it had stored the event '${address}'`, true)
       : notStored(`the event '${address}'`, error)
-    for (const { number } of events) publisher.refused(number, refusal, isTooEarly || passes(error))
+    const isTemporary = isTooEarly || passes(error)
+    const later = isTemporary ? this.#notSent(address) : []
+    for (const { number } of [...events, ...later]) publisher.refused(number, refusal, isTemporary)
   }
 
   /**

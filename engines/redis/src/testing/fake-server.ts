@@ -85,6 +85,8 @@ class FakeConnection implements DriverConnection {
   #state: 'up' | 'dropping' | 'lost' | 'open' | 'closed' = 'up'
   /** Counts the connections to the server. */
   #epoch = 0
+  /** Events are stored over it, so the server is prepared for that when it is there again. */
+  #isStoring = false
   /** Commands that were sent while the server was lost. */
   #kept: (() => void)[] = []
 
@@ -224,6 +226,7 @@ class FakeConnection implements DriverConnection {
       else if (this.#listener.refused(channel, refusal(words))) this.#wanted.delete(channel)
       else return this.#lose()
     }
+    if (this.#isStoring) this.#prepare()
     this.#state = 'up'
     this.#listener.restored()
   }
@@ -261,6 +264,7 @@ class FakeConnection implements DriverConnection {
   #answered<Answer>(asked: Asked | undefined, about: unknown, command: () => Answer): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#state === 'closed') return reject(new Error('Connection is closed.'))
+      this.#isStoring ||= asked === 'append' || asked === 'ensure'
       this.#unanswered.add(reject)
       const answer = (settle: () => void) => this.#arrives(() => this.#unanswered.delete(reject) && settle())
       const send = () =>

@@ -148,13 +148,22 @@ export function storeCases(title: string, open: () => Promise<ServerForCases>): 
       })
     })
 
-    it('refuses the first batch of a server that was started again, and takes the next', async () => {
+    it('takes the first batch of a connection that has stored events when the server was started again', async () => {
       const { server, store, pattern, seen } = await stored()
+      await server.restart()
+      await seen.until('restored')
+      await store.append(batchOf(pattern, ['a']))
+    })
+
+    it('refuses the first batch of a connection that has stored nothing, and takes the next', async () => {
+      const server = await opened.server()
+      const [{ store }, seen] = await opened.connect(server)
+      const pattern = `case${++count}.unprepared`
       await server.restart()
       await seen.until('restored')
       await assert.rejects(store.append(batchOf(pattern, ['a'])), (error: Error) => isUnprepared(error))
       await store.trim(streamOf(pattern), 0)
-      await store.append(batchOf(pattern, ['a']))
+      assert.equal((await store.append(batchOf(pattern, ['a']))).stored, undefined)
     })
 
     it('keeps the record of a handler that is there', async () => {
