@@ -94,7 +94,12 @@ function overHeldKeys() {
       }
     }
   }
-  const publisher = { sentEvent: () => ({}), held() {}, stored() {} } as unknown as Publisher<OutgoingRow>
+  const publisher = {
+    sentEvent: () => ({}),
+    held() {},
+    stored() {},
+    refused() {}
+  } as unknown as Publisher<OutgoingRow>
   const store = new EventStore(connection as unknown as PostgresConnection, publisher, KEEPING)
   const settled = async () => {
     for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
@@ -120,6 +125,20 @@ for (const code of ['55P03', '57014'])
     await end()
     assert.deepEqual(asked, ['a1', 'a1 waits', 'a1,a2 waits'])
   })
+
+it('events that wait for their key are asked for again although another was refused meanwhile', async () => {
+  const { asked, held, connection, append, end } = overHeldKeys()
+  held.add('a')
+  await append('a1', 'a')
+  const { store } = connection.tables
+  connection.tables.store = async () => {
+    throw Object.assign(new Error('deadlock detected'), { code: '40P01' })
+  }
+  await append('b1', 'b')
+  connection.tables.store = store
+  await end({ code: '55P03' })
+  assert.deepEqual(asked, ['a1', 'a1 waits', 'a1 waits'])
+})
 
 it('events of a key that nobody else publishes any more wait for no other key', async () => {
   const { asked, held, append, end } = overHeldKeys()
@@ -212,4 +231,40 @@ it('with a limit the log is looked through while events are published, and one f
   assert.deepEqual([told.length, told[0]], [2, '0'])
   assert.match(told[1] ?? '', /^1 true: .* keeps 1 bytes of events, and may keep 1:/)
   assert.equal(looks, 1)
+})
+
+it('what waits behind an event that is refused for now is refused, too, unless it has another pattern', async () => {
+  const asked: string[] = []
+  const told: string[] = []
+  let refuse = (_: Error) => {}
+  const connection = {
+    isConnected: true,
+    tables: {
+      store: async (rows: readonly { id: string }[]) => {
+        asked.push(`${rows.map(({ id }) => id)}`)
+        if (asked.length === 1) await new Promise((_, reject) => (refuse = reject))
+        return rows.map(({ id }) => ({ position: id, isHeld: false }))
+      }
+    }
+  } as unknown as PostgresConnection
+  const publisher = {
+    sentEvent: () => ({}),
+    stored: (number: number) => told.push(`${number}`),
+    refused: (number: number, _: Error, passes: boolean) => told.push(`${number} ${passes}`)
+  } as unknown as Publisher<OutgoingRow>
+  const store = new EventStore(connection, publisher, KEEPING)
+  const append = (number: number, address: string) =>
+    store.append({ size: 1, address, row: { id: String(number) } } as OutgoingRow, number)
+  const settled = async () => {
+    for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate)
+  }
+  append(0, 'a')
+  await settled()
+  append(1, 'a')
+  append(2, 'b')
+  append(3, 'a')
+  refuse(Object.assign(new Error('deadlock detected'), { code: '40P01' }))
+  await settled()
+  assert.deepEqual(told, ['0 true', '1 true', '3 true', '2'])
+  assert.deepEqual(asked, ['0', '2'])
 })

@@ -78,7 +78,9 @@ export class EventStore implements Store<OutgoingRow> {
   async #sendHeld(): Promise<void> {
     this.#isSendingHeld = true
     while (this.#held.length > 0 && this.isConnected) {
-      this.#held.unshift(...(await this.#store(this.#next(this.#held), true)))
+      const again = await this.#store(this.#next(this.#held), true)
+      // The list may be another one by now.
+      this.#held.unshift(...again)
       this.#heldKeys.clear()
       for (const { event } of this.#held) this.#heldKeys.add(event.row.key)
     }
@@ -109,7 +111,7 @@ export class EventStore implements Store<OutgoingRow> {
       const all = await tables.store(rows, duplicateWindow, waits, maxBytes)
       for (const [at, { position, isDuplicate, isHeld, full }] of all.entries()) {
         const { number } = batch[at] as Numbered
-        if (full !== undefined) this.#publisher.refused(number, fullError(full, maxBytes), true)
+        if (full !== undefined) this.#refuse([batch[at] as Numbered], fullError(full, maxBytes))
         else if (!isHeld) this.#publisher.stored(number, position, isDuplicate)
       }
       this.#counting.published()
@@ -119,11 +121,20 @@ export class EventStore implements Store<OutgoingRow> {
       if (waits && hasWaited(error)) return [...batch]
       const refusal = refusalOf(error)
       if (refusal === undefined) reach.failed(error)
-      else
-        for (const { number } of batch)
-          this.#publisher.refused(number, refusal, refusal instanceof NotStoredError)
+      else if (refusal instanceof NotStoredError) this.#refuse(batch, refusal)
+      else for (const { number } of batch) this.#publisher.refused(number, refusal, false)
       return []
     }
+  }
+
+  /** Events are refused for now, and with them all that wait behind them: those must not be stored before. */
+  #refuse(batch: readonly Numbered[], refusal: NotStoredError): void {
+    const patterns = new Set(batch.map(({ event }) => event.address))
+    const isBehind = ({ event }: Numbered) => patterns.has(event.address)
+    const behind = [...this.#held, ...this.#waiting].filter(isBehind)
+    this.#held = this.#held.filter((one) => !isBehind(one))
+    this.#waiting = this.#waiting.filter((one) => !isBehind(one))
+    for (const { number } of [...batch, ...behind]) this.#publisher.refused(number, refusal, true)
   }
 }
 

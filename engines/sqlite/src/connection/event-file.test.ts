@@ -156,6 +156,20 @@ describe('an open file', () => {
     assert.equal(member.ids, 'ac')
   })
 
+  it('that cannot be written refuses what waits behind the events that it refuses, of their patterns', async () => {
+    const setting = new Setting()
+    const size = 100_000_000
+    for (const [id, pattern] of Object.entries({ a: 'p', b: 'p', c: 'q' }))
+      setting.publish({ id, pattern, size })
+    setting.database.isFull = true
+    const isRefused = () => setting.told.map((one) => one instanceof NotStoredError)
+    await setting.turns()
+    assert.deepEqual(isRefused(), [true, true])
+    setting.database.isFull = false
+    await setting.clock.advance(1_000)
+    assert.deepEqual(isRefused(), [true, true, false])
+  })
+
   it('that can be neither written nor read ends nothing, and goes on when it can be', async () => {
     const setting = new Setting()
     const group = setting.group()

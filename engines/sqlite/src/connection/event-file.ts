@@ -266,7 +266,17 @@ export class EventFile {
     }
     if (count === 0) return
     const batch = this.#outgoing.splice(0, count).filter((one) => one.isOpen())
-    for (const [at, result] of this.#stored(batch).entries()) batch[at]?.done(result)
+    const refused = new Map<string, NotStoredError>()
+    for (const [at, result] of this.#stored(batch).entries()) {
+      const { event, done } = batch[at] as Outgoing
+      if (result instanceof NotStoredError) refused.set(event.pattern, result)
+      done(result)
+    }
+    // The publisher tries refused events again later. Those behind them must not be stored before.
+    const behind = this.#outgoing.filter(({ event }) => refused.has(event.pattern))
+    if (behind.length === 0) return
+    this.#outgoing = this.#outgoing.filter(({ event }) => !refused.has(event.pattern))
+    for (const { event, done } of behind) done(refused.get(event.pattern) as NotStoredError)
   }
 
   #stored(batch: readonly Outgoing[]): readonly (Appended | NotStoredError)[] {

@@ -92,6 +92,18 @@ for (const [name, driver] of Object.entries(drivers))
       assert.deepEqual(given.publish(1_000, {}), [{ position: 3, isDuplicate: false }])
     })
 
+    it('stores no event of a pattern behind one for which there is no room, and those of other patterns', () => {
+      const given = open({ maxBytes: 25, maxAge: 1_000 })
+      const big = { pattern: 'p', size: 20 }
+      const told = given.publish(0, { id: 'a' }, big, { pattern: 'p' }, { id: 'a' }, { pattern: 'q' })
+      assert.deepEqual(
+        told.map((one) => (one instanceof NotStoredError ? 'full' : one.position)),
+        [1, 'full', 'full', 1, 2]
+      )
+      given.log.prune(1_000)
+      assert.deepEqual(given.publish(1_000, { pattern: 'p' }), [{ position: 3, isDuplicate: false }])
+    })
+
     it('has nothing of a batch that could not be written, in the file or in memory', () => {
       const given = open()
       given.publish(0, { pattern: 'known' })

@@ -104,14 +104,16 @@ export class EventLog {
   }
 
   /**
-   * Stores events together: all that are returned as stored are on the disk.
+   * Stores events together: all that are returned as stored are on the disk. Behind one for which there is no room, no
+   * other of its pattern is stored, though it may be smaller: the events of a pattern stay in order.
    * @returns for each event its position, or why it is not stored
    * @throws SQLite's error: then none of them is stored
    */
   append(events: readonly NewEvent[], now: number): (Appended | NotStoredError)[] {
+    const full = new Set<string>()
     try {
       return this.transactions.run('disk', () =>
-        this.#saved(() => events.map((event) => this.#appendOne(event, now)))
+        this.#saved(() => events.map((event) => this.#appendOne(event, now, full)))
       )
     } catch (error) {
       this.#undone()
@@ -119,7 +121,8 @@ export class EventLog {
     }
   }
 
-  #appendOne(event: NewEvent, now: number): Appended | NotStoredError {
+  /** @param full the patterns of which an event before had no room */
+  #appendOne(event: NewEvent, now: number, full: Set<string>): Appended | NotStoredError {
     const { pattern: name, id, isOwnId, size, due } = event
     const { maxBytes, duplicateWindow } = this.#keeping
     if (!isOwnId) {
@@ -128,11 +131,13 @@ export class EventLog {
       if (same !== undefined) return { position: Number(same['position']), isDuplicate: true }
       if (this.later.has(name, id)) return { position: undefined, isDuplicate: true }
     }
-    if (maxBytes !== 0 && this.#bytes + size > maxBytes)
+    if (full.has(name) || (maxBytes !== 0 && this.#bytes + size > maxBytes)) {
+      full.add(name)
       return new NotStoredError(
         `The file keeps ${this.#bytes} bytes of events, and may keep ${maxBytes}: raise options.maxBytes, or shorten options.maxAge`,
         true
       )
+    }
     if (due !== undefined) {
       this.later.add(event, due)
       return { position: undefined, isDuplicate: false }
