@@ -64,6 +64,15 @@ export const KEPT: readonly Kept[] = [
     }
   },
   {
+    fault:
+      'In PostgreSQL emitted events became dead letters of other groups whose handlers are transactional, and a list of dead letters never ended while those that were given back died again',
+    seed: 53_000_254,
+    plan: {
+      config: { ...PLAIN, carrier: 'postgres', hasOther: true, delay: 30, transactional: true },
+      steps: [{ at: 0, do: 'emit', client: 0, to: 'filed', takes: 0, times: 80, size: 0 }]
+    }
+  },
+  {
     fault: 'PostgreSQL counted as lost when old events were deleted of which no group had missed any',
     seed: 71_000,
     plan: { config: { ...PLAIN, carrier: 'postgres', maxAge: 20_000 }, steps: [{ ...PUBLISH, at: 0 }] }

@@ -83,7 +83,11 @@ export class Operators {
 
   /** A dead letter is the event that was published, and says how it failed. */
   #auditLetter(group: string, letter: DeadLetter): void {
-    const kept = this.#ledger.published.get((letter.data as Payload).id)
+    const { id } = letter.data as Payload
+    // The handlers of the test always begin one.
+    if (letter.reason.includes('ended without its transaction'))
+      this.#ledger.breaks(`${id} is a dead letter of ${group}, whose handler never had it`)
+    const kept = this.#ledger.published.get(id)
     if (kept === undefined) return
     const { what } = kept
     if (!kept.begun.has(group)) this.#ledger.breaks(`${what} is a dead letter and was never handled`)

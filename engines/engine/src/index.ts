@@ -42,6 +42,7 @@ export {
   futureIn,
   headersIn,
   inPages,
+  isCutPage,
   merged,
   type StoredRow,
   type WaitingRows,

@@ -84,6 +84,29 @@ describe('a transactional handler over SQLite', () => {
     assert.match(lines.join('\n'), /failed after its transaction was committed/)
   })
 
+  it('needs no transaction for an event that another service has kept for its own handler', async () => {
+    const store = sqlite(':memory:')
+    const { logger, lines } = new Log()
+    const place = { transport: { ...memory(), name: 'calls' }, store, logger }
+    const told: string[] = []
+    for (const name of ['g', 'h']) {
+      const service = microservice({ ...place, name }).event(
+        'e',
+        ({ delivery }) => store.transaction(delivery, () => void told.push(name)),
+        { durable: { transactional: true, retry: { attempts: 1 } } }
+      )
+      await service.listen()
+      cleanUps.push(() => service.stop())
+    }
+    const client = connect(place)
+    cleanUps.push(() => client.close())
+    await client.emit('e', 1)
+    await until('Both have it', () => told.length === 2)
+    for (const name of ['g', 'h'])
+      await until('Nothing waits', async () => (await client.group(name).lag()) === 0)
+    assert.deepEqual([told.sort(), lines], [['g', 'h'], []])
+  })
+
   it('writes nothing once its event was given back, and that is no failure of it', async () => {
     const store = sqlite(':memory:')
     const { logger, lines } = new Log()

@@ -7,6 +7,7 @@ import {
   deadLetterOf,
   futureIn,
   inPages,
+  isCutPage,
   merged,
   type StoredRow,
   waitingEvent
@@ -38,6 +39,33 @@ describe('a long list', () => {
       assert.equal(asked.length, pages)
       assert.ok(asked.every((most) => most <= 100))
     })
+})
+
+describe('a list whose pages may be cut, as their rows are large,', () => {
+  /** Lists numbers, of which a page has two at most. @param changed is called after each page */
+  async function listed(numbers: number[], changed = () => {}): Promise<number[]> {
+    const read = async (behind: StoredRow | undefined, most: number) => {
+      const all = numbers.filter((n) => n > Number(behind?.['n'] ?? 0)).slice(0, most)
+      return all.slice(0, 2).map((n) => ({ n, found: all.length }))
+    }
+    const seen: number[] = []
+    for await (const { n } of inPages<{ n: number; found: number }>(undefined, read, isCutPage)) {
+      seen.push(n)
+      if (seen.length % 2 === 0) changed()
+    }
+    return seen
+  }
+
+  it('goes on behind those that were cut', async () => {
+    assert.deepEqual(await listed([1, 2, 3, 4, 5]), [1, 2, 3, 4, 5])
+  })
+
+  it('ends with one that was not, also if its reader makes the list longer', async () => {
+    const numbers = [1, 2, 3, 4]
+    assert.deepEqual(await listed(numbers, () => numbers.push(numbers.length + 1)), [1, 2, 3, 4, 5, 6])
+    const two = [1, 2]
+    assert.deepEqual(await listed(two, () => assert.ok(two.push(two.length + 1) < 10)), [1, 2])
+  })
 })
 
 it('of sorted lists one sorted list is made, and no list is read further than needed', async () => {

@@ -20,22 +20,28 @@ const PAGE = 100
  * Yields what `read` gives, one page after the other, until there is no more.
  * @param limit most that is yielded
  * @param read gets the last item of the page before (`undefined`: there is none), and the size of the page
- * @param mayBeCut whether a page may have fewer items than there are, because they are large: then an empty one is the end
+ * @param isCut whether a page has fewer items than there are, because they are large. Another short page is the last one:
+ * a list that asked on would never end while what its reader gives back comes to the list again.
  */
 export async function* inPages<Item>(
   limit: number | undefined,
   read: (behind: Item | undefined, most: number) => Promise<readonly Item[]>,
-  mayBeCut = false
+  isCut: (page: readonly Item[]) => boolean = () => false
 ): AsyncGenerator<Item> {
   let behind: Item | undefined
   for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
     const most = Math.min(PAGE, left)
     const page = await read(behind, most)
     yield* page
-    if (page.length < (mayBeCut ? 1 : most)) return
+    if (page.length < most && !isCut(page)) return
     behind = page.at(-1)
     left -= page.length
   }
+}
+
+/** Whether a page has fewer rows than were found: those of a store that cuts pages have this number, as `found`. */
+export function isCutPage(page: readonly StoredRow[]): boolean {
+  return Number(page.at(-1)?.['found'] ?? 0) > page.length
 }
 
 /**
@@ -84,7 +90,8 @@ export interface WaitingRows {
   /** @returns whether the event waited */
   fire(pattern: string, id: string): boolean | Promise<boolean>
   /**
-   * Reads a page, the soonest first. It may have fewer than there are, because they are large; an empty one is the end.
+   * Reads a page, the soonest first. It may have fewer than were found, because they are large: then it is cut, as
+   * `isCutPage` says.
    * @param pattern `undefined`: of all patterns
    * @param behind the last row of the page before
    */
@@ -105,7 +112,7 @@ export function futureIn(table: () => Promise<WaitingRows>): FutureEvents {
       const route = pattern === undefined ? undefined : routeOf(pattern)
       const read = async (behind: StoredRow | undefined, most: number) =>
         (await table()).waiting(route, behind, most)
-      for await (const row of inPages(limit, read, true)) yield waitingEvent(row)
+      for await (const row of inPages(limit, read, isCutPage)) yield waitingEvent(row)
     }
   }
 }

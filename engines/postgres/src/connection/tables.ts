@@ -4,7 +4,7 @@ import { unanswered } from '@elysia-microservices/engine'
 import { type Database, inSchema, type Row } from '@elysia-microservices/outbox/database'
 import { endedWithin } from '@elysia-microservices/transport/kit'
 import { BACKLOG } from '../tables/statements/backlog.ts'
-import { bytesBefore, PAGE_BYTES } from '../tables/statements/pages.ts'
+import { cutColumns, PAGE_BYTES } from '../tables/statements/pages.ts'
 import { type NewEvent, type Stored, storeEvents } from './in-transaction.ts'
 import { toldAsLost } from './lost.ts'
 import { type Looks, rowsOf, type Settling, type TakenBatch, type Turn, type Wanted } from './turn.ts'
@@ -184,10 +184,10 @@ export class Tables {
   /** Dead letters in their order: `most`, or fewer if they are large. @param from the place of the first one */
   async letters(group: string, from: string, most: number): Promise<readonly Row[]> {
     return this.query(
-      `select place::text, pattern, id, key, headers, body, reason, attempts,
+      `select place::text, pattern, id, key, headers, body, reason, attempts, found,
         (extract(epoch from published) * 1000)::float8 as published, (extract(epoch from died) * 1000)::float8 as died
       from (
-        select *, ${bytesBefore('place')} as before from (
+        select *, ${cutColumns('place')} from (
           select letter.* from "elysia_microservices".letter join "elysia_microservices".grp on grp.id = letter.grp
             where grp.name = $1::text and not pending and place >= $2::text::bigint
             order by letter.place limit $3::text::integer
@@ -257,7 +257,7 @@ export class Tables {
     const { due, pattern: name, id } = behind ?? { due: -1, pattern: '', id: '' }
     return this.query(
       `select * from (
-        select *, ${bytesBefore('time, pattern, id')} as before from (
+        select *, ${cutColumns('time, pattern, id')} from (
           select * from (
             select pattern, id, key, headers, body, (extract(epoch from due) * 1000)::numeric::text as due,
               extract(epoch from due) * 1000 as time from "elysia_microservices".later

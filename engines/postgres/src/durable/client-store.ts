@@ -6,6 +6,7 @@ import {
   type EventHead,
   futureIn,
   inPages,
+  isCutPage,
   joinedHeaders,
   PublishingStore,
   unknownGroup
@@ -61,7 +62,7 @@ export class PostgresClientStore extends PublishingStore<PostgresConnection, Out
     const ids = await tables.groupIds(group)
     if (ids.length === 0) throw unknownGroup(group, `in the schema ${tables.schema}`)
     const read = (behind: Row | undefined, most: number) => tables.backlog(ids, behind, most)
-    for await (const row of inPages(limit, read, true)) {
+    for await (const row of inPages(limit, read, isCutPage)) {
       // The log has deleted it, because of its age.
       if (row['body'] === null) continue
       const due = row['due']

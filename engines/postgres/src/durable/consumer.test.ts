@@ -284,6 +284,20 @@ describe('a durable handler over PostgreSQL', () => {
     assert.equal((await new Handler().get()).over.tables.turns[0]?.wanted[0]?.claims, undefined)
   })
 
+  it('that is transactional needs no transaction for an event that another group has kept for itself', async () => {
+    const handler = await new Handler({ transactional: true }).get(
+      { id: 'a', headers: '{"elysia-groups":"other"}' },
+      { id: 'b', headers: '{"elysia-groups":"other g"}' }
+    )
+    for (const id of ['a', 'b']) await handler.end(id)
+    const told = handler.over.written.map(({ back, discarded }) => [back.length, discarded])
+    // The second one is its own, and has no transaction.
+    assert.deepEqual(told, [
+      [0, [{ position: '1', letter: '0' }]],
+      [1, []]
+    ])
+  })
+
   it('begins nothing that others may have by now', async () => {
     const over = new OverTables({ ackWait: 4_000, pollInterval: 100_000 })
     const handler = await new Handler({ ordered: true }, over).get(

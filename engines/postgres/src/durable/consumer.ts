@@ -13,6 +13,7 @@ import {
   type DurableFigures,
   DurableWorker,
   hasWildcards,
+  isForOthers,
   OptionError,
   skippedAtStart,
   systemClock
@@ -184,7 +185,8 @@ export class PostgresConsumer implements Consumer<PostgresConnection>, Taker {
     event.begun = event.attempt
     const { dispatcher, group, via, logger } = this.#init
     const message = storedMessage('postgres', event, event.row.body, group, via)
-    if (!this.isTransactional) return dispatcher.event(message)
+    // One for another group runs no handler here, so that nothing begins a transaction.
+    if (!this.isTransactional || isForOthers(message)) return dispatcher.event(message)
     const delivery = message.delivery as Delivery
     return this.#transactions.runs.around(delivery, event, logger, () => dispatcher.event(message))
   }

@@ -38,4 +38,21 @@ describe('dead letters in PostgreSQL', () => {
       ['discard', 'g', '7']
     ])
   })
+  it('that die again as soon as they are given back are listed once', async () => {
+    const places = [1, 2]
+    const tables = {
+      letters: async (_group: string, from: string) => {
+        const found = places.filter((place) => place >= Number(from))
+        return found.map((place) => ({ ...row, ...times, place: String(place), found: found.length }))
+      },
+      redrive: async () => places.push(places.length + 1) < 10
+    }
+    const letters = new PostgresDeadLetters('g', async () => tables as unknown as Tables)
+    const listed: string[] = []
+    for await (const { position } of letters.list()) {
+      listed.push(position)
+      assert.ok(await letters.redrive(position))
+    }
+    assert.deepEqual(listed, ['1', '2'])
+  })
 })

@@ -1,5 +1,6 @@
 /** The dead letters of one group in the database. */
-import { deadLetterOf, inPages } from '@elysia-microservices/engine'
+import { deadLetterOf, inPages, isCutPage } from '@elysia-microservices/engine'
+import type { Row } from '@elysia-microservices/outbox/database'
 import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
 import type { Tables } from '../connection/tables.ts'
 
@@ -13,16 +14,16 @@ export class PostgresDeadLetters implements DeadLetters {
     this.#tables = tables
   }
 
-  list({ limit }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
-    const read = (behind: DeadLetter | undefined, most: number) =>
-      this.#page(BigInt(behind?.position ?? 0) + 1n, most)
-    return inPages(limit, read, true)
+  async *list({ limit }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
+    const read = (behind: Row | undefined, most: number) =>
+      this.#page(BigInt(String(behind?.['place'] ?? 0)) + 1n, most)
+    for await (const row of inPages(limit, read, isCutPage)) yield deadLetterOf(this.#group, row)
   }
 
   async get(position: string): Promise<DeadLetter | undefined> {
     if (!isPlace(position)) return undefined
-    const [letter] = await this.#page(BigInt(position), 1)
-    return letter?.position === position ? letter : undefined
+    const [row] = await this.#page(BigInt(position), 1)
+    return row?.['place'] === position ? deadLetterOf(this.#group, row) : undefined
   }
 
   async redrive(position: string): Promise<boolean> {
@@ -34,9 +35,8 @@ export class PostgresDeadLetters implements DeadLetters {
   }
 
   /** Dead letters from a place on: fewer, if they are large. */
-  async #page(from: bigint, most: number): Promise<DeadLetter[]> {
-    const rows = await (await this.#tables()).letters(this.#group, String(from), most)
-    return rows.map((row) => deadLetterOf(this.#group, row))
+  async #page(from: bigint, most: number): Promise<readonly Row[]> {
+    return (await this.#tables()).letters(this.#group, String(from), most)
   }
 }
 

@@ -616,9 +616,12 @@ describe('many large events', () => {
     const idsOf = (rows: readonly Record<string, unknown>[]) => rows.map(({ id }) => String(id)[0])
     const waiting = await tables.waiting(pattern, undefined, 100)
     assert.deepEqual(idsOf(waiting), ['a', 'b', 'c'])
+    const foundOf = (rows: readonly Record<string, unknown>[]) => rows.at(-1)?.['found']
+    assert.equal(foundOf(waiting), 5)
     assert.deepEqual(idsOf(await tables.waiting(pattern, waiting[2], 100)), ['d', 'e'])
     const backlog = await tables.backlog([group.id], undefined, 100)
     assert.deepEqual(idsOf(backlog), ['a', 'b', 'c'])
+    assert.deepEqual([foundOf(backlog), foundOf(await tables.backlog([group.id], backlog[2], 100))], [5, 2])
     assert.deepEqual(idsOf(await tables.backlog([group.id], backlog[2], 100)), ['d', 'e'])
     const { came } = await group.turn()
     await group.turn([group.settling({ dead: came.map((one) => one.split(' ')[0] as string) })])

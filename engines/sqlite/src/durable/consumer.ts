@@ -10,6 +10,7 @@ import {
   type Delivery,
   type DurableFigures,
   DurableWorker,
+  isForOthers,
   type Logger,
   skippedAtStart
 } from '@elysia-microservices/transport/kit'
@@ -144,7 +145,8 @@ export class SqliteConsumer implements Consumer<SqliteConnection>, Member, Ackno
     if (event.begun < event.attempt) this.#connection?.file.begin(this.#group as Group, event)
     const { dispatcher, group, via, route } = this.#init
     const message = storedMessage('sqlite', event, event.body, group, via)
-    if (!route.durable.transactional) return dispatcher.event(message)
+    // One for another group runs no handler here, so that nothing begins a transaction.
+    if (!route.durable.transactional || isForOthers(message)) return dispatcher.event(message)
     return this.#transactions.around(message.delivery as Delivery, event, this, () =>
       dispatcher.event(message)
     )

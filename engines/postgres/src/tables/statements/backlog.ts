@@ -1,5 +1,5 @@
 /** The events that groups have not handled, for operators. It is a query and no function: it may change with the package. */
-import { bytesBefore, PAGE_BYTES } from './pages.ts'
+import { cutColumns, PAGE_BYTES } from './pages.ts'
 
 export const BACKLOG = `
 with wanted as (
@@ -39,7 +39,7 @@ select * from (select places.position::text, places.letter::text, places.grp::te
   (extract(epoch from due) * 1000)::float8::text as due,
   (extract(epoch from clock_timestamp()) * 1000)::float8::text as now,
   (extract(epoch from published) * 1000)::float8 as published, e.pattern, e.id, e.key, e.headers, e.body,
-  ${bytesBefore('places.position, places.letter, places.grp')} as before
+  ${cutColumns('places.position, places.letter, places.grp')}
 from places left join lateral (
   select published, pattern, id, key, headers, body from "elysia_microservices".event
     where places.letter = 0 and event.position = places.position
