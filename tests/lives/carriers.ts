@@ -82,3 +82,5 @@ export function storeOf({
 }): CarrierName | undefined {
   return store ?? (STORES.has(carrier) ? carrier : undefined)
 }
+/** Stores whose processes begin no event of a paused group, also none that they had received before. */
+export const HOLD_BACK: ReadonlySet<CarrierName> = new Set(['rabbitmq', 'kafka'])

@@ -5,10 +5,9 @@ import { Ages } from './ages.ts'
 import type { Allowed, Call, Kept } from './entries.ts'
 import { FreshGroups } from './fresh.ts'
 import { errorIn } from './log.ts'
+import { PausedGroup } from './paused-group.ts'
 import { Runs } from './running.ts'
 
-/** Milliseconds after which a pause has come to all processes, with the events that they had received. */
-const PAUSED = 15_000
 /** Milliseconds for which a call may be on its way. */
 const LATE = 300
 /** Most milliseconds between two events that recur every ten seconds: PostgreSQL is looked at each five. */
@@ -46,8 +45,8 @@ export class Ledger {
   refused = 0
   /** All that happened, in its order: two runs of one seed must give the same text. */
   hash = 17
-  /** When the group of the service was paused. */
-  pausedSince: number | undefined
+  /** The group of the service, which is paused at times. */
+  readonly paused: PausedGroup
   /** Time that a handler had too long, in a life without losses. */
   #late: string | undefined
   #turn = 0
@@ -61,7 +60,8 @@ export class Ledger {
   /** The keys of durable events whose order of first runs is looked at: the last order that began. */
   readonly #begun = new Map<string, number>()
 
-  constructor(turns: () => number, groups: readonly string[], maxAge?: number) {
+  constructor(turns: () => number, groups: readonly string[], isHeldBack: boolean, maxAge?: number) {
+    this.paused = new PausedGroup(isHeldBack)
     this.#turns = turns
     this.groups = groups
     this.ages = new Ages(maxAge)
@@ -211,12 +211,8 @@ export class Ledger {
     if (kept.isCancelled === true) this.breaks(`${kept.what} was cancelled, and began`)
     if (kept.due !== undefined && Date.now() < kept.due && !this.hasHop)
       this.breaks(`${kept.what} began ${kept.due - Date.now()} ms before its time`)
-    if (
-      this.pausedSince !== undefined &&
-      group === this.groups[0] &&
-      performance.now() - this.pausedSince > PAUSED
-    )
-      this.#late ??= `${kept.what} began although its group was paused ${Math.round(performance.now() - this.pausedSince)} ms before`
+    const late = group === this.groups[0] ? this.paused.begins(id, kept.since, performance.now()) : 0
+    if (late > 0) this.#late ??= `${kept.what} began although its group was paused ${late} ms before`
     const runs = countUp(kept.begun, group)
     const key = `${group} ${kept.key}`
     const isInLine = isOrdered && published !== undefined
@@ -236,6 +232,7 @@ export class Ledger {
 
   /** The run of a durable event ends. @param isAgain whether it certainly runs again */
   ends(group: string, id: string, isOrdered: boolean, isAgain: boolean): void {
+    if (group === this.groups[0]) this.paused.ends(id, performance.now())
     const kept = this.published.get(id)
     if (kept !== undefined) this.runs.ends(isOrdered ? `${group} ${kept.key}` : undefined, id, isAgain)
   }

@@ -4,7 +4,7 @@ import { connect, type StoringTransport, type UntypedStoringClient } from 'elysi
 import { DELETED_WITHIN, isShort } from './ages.ts'
 import { Calls, isCall } from './calls.ts'
 import { type Carrier, WITHOUT_LEASES } from './carrier.ts'
-import { BACKLOGS, type CarrierName, REDRIVES, RSOCKETS, SOCKETS, storeOf } from './carriers.ts'
+import { BACKLOGS, type CarrierName, HOLD_BACK, REDRIVES, RSOCKETS, SOCKETS, storeOf } from './carriers.ts'
 import { auditFigures } from './figures.ts'
 import { groupsOf, pageOf } from './handlers.ts'
 import { Ledger } from './ledger.ts'
@@ -54,10 +54,11 @@ export class Life {
   constructor(world: Surroundings, plan: Plan, carrier: Carrier) {
     this.#world = world
     this.#plan = plan
-    this.ledger = new Ledger(() => world.turns, groupsOf(plan.config), plan.config.maxAge)
     this.#carrier = carrier
     this.#spells = spellsOf(world, carrier)
     this.#store = storeOf(plan.config)
+    const isHeldBack = this.#store !== undefined && HOLD_BACK.has(this.#store)
+    this.ledger = new Ledger(() => world.turns, groupsOf(plan.config), isHeldBack, plan.config.maxAge)
     this.#services = new Services(carrier, plan.config, this.ledger, (act) => this.#task(act))
     this.#operators = new Operators(() => this.#newClient(9), this.ledger, this.#store === 'kafka')
     this.#pauses = new Pauses(this.#operators, this.ledger)
@@ -92,6 +93,8 @@ export class Life {
       }
     }
     await this.#world.pass(() => this.#isIdle, 30_000)
+    // One that stands still knows nothing new, and there may be others that answer for it.
+    await this.#world.pass(() => false, Math.max(0, this.#stalledUntil - this.#world.now))
     await this.#rest()
     this.ledger.auditPeace()
     const { maxAge } = config

@@ -16,10 +16,10 @@ export class Pauses {
   async pause(milliseconds: number): Promise<void> {
     this.#now++
     await this.#operators.pause(true)
-    this.#ledger.pausedSince ??= performance.now()
+    this.#ledger.paused.since ??= performance.now()
     await wait(milliseconds)
     if (--this.#now > 0) return
-    this.#ledger.pausedSince = undefined
+    this.#ledger.paused.since = undefined
     await this.#operators.pause(false)
   }
 }

@@ -30,7 +30,10 @@ export interface DurableGroup {
    * @throws {OptionError} there is no such group, or the engine cannot show them
    */
   backlog(options?: ListBacklogOptions): AsyncIterable<BacklogEvent>
-  /** Stops deliveries to the group, in all its processes, until `resume()`. Handlers that are running continue. */
+  /**
+   * Stops deliveries to the group, in all its processes, until `resume()`. Handlers that are running continue, and events
+   * that a process had received may still begin (over RabbitMQ and Kafka they wait).
+   */
   pause(): Promise<void>
   /** Continues deliveries to the group. */
   resume(): Promise<void>
