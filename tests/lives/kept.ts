@@ -50,6 +50,19 @@ const REQUEST = {
 export const KEPT: readonly Kept[] = [
   {
     fault:
+      'A client that resumed got no lease if its unused one had been taken back: its calls waited for up to 90 s',
+    seed: 52_003_674,
+    plan: {
+      config: { ...PLAIN, connections: 2, resume: true, lease: true, inFlight: 5 },
+      steps: [
+        { at: 0, do: 'emit', client: 0, times: 1, takes: 0, size: 0 },
+        { at: 40_000, do: 'restart', service: 0, for: 200, times: 1 },
+        { at: 80_000, do: 'cut', client: 0 }
+      ]
+    }
+  },
+  {
+    fault:
       'A Redis server that was started again refused an event, because it had forgotten the script, and stored the next of its key before',
     seed: 52_001_613,
     plan: {

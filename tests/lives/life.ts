@@ -160,7 +160,7 @@ export class Life {
     const { carrier, suffix, maxBytes } = this.#plan.config
     // Kafka soon deletes answers that are minutes old by their time.
     if (carrier === 'kafka' && Math.abs(this.#world.hop) > 60_000) return
-    const probes = new Probes(this.ledger, carrier !== 'nest', suffix)
+    const probes = new Probes(this.ledger, carrier !== 'nest', RSOCKETS.has(carrier), suffix)
     for (const [n, client] of this.#clients.entries())
       if (client !== undefined)
         await this.#until(

@@ -12,13 +12,15 @@ export class Probes {
   readonly #ledger: Ledger
   readonly #hasHeaders: boolean
   readonly #suffix: string
+  readonly #isResponsive: boolean
   readonly #kept: Kept[] = []
 
-  /** @param hasHeaders whether calls have headers */
-  constructor(ledger: Ledger, hasHeaders: boolean, suffix = '') {
+  /** @param hasHeaders whether calls have headers @param isResponsive whether each request gets an answer soon, or is refused */
+  constructor(ledger: Ledger, hasHeaders: boolean, isResponsive: boolean, suffix = '') {
     this.#ledger = ledger
     this.#hasHeaders = hasHeaders
     this.#suffix = suffix
+    this.#isResponsive = isResponsive
   }
 
   /** Asks all services through a client. @param stores whether events can be published */
@@ -37,8 +39,13 @@ export class Probes {
       this.#again(`what client ${n} emits for '${pattern}' does not come`, async (time) => {
         const event = data(`emit-${pattern}-${time}`)
         const kept = this.#ledger.keeps(this.#ledger.emitted, event.id, `event ${event.id}`, { pattern })
-        await client.emit(pattern, event, this.#headers(event.id))
-        this.#ledger.promised(kept, undefined)
+        try {
+          await client.emit(pattern, event, this.#headers(event.id))
+          this.#ledger.promised(kept, undefined)
+        } catch (error) {
+          this.#ledger.refusedBy(kept, error, [])
+          throw error
+        }
         await wait(2_000)
         if (!this.#hasCome(kept)) throw new Error('it was not handled')
       })
@@ -71,6 +78,8 @@ export class Probes {
         return await act(time)
       } catch (error) {
         last = error
+        // A request that finds no place is refused at once, or gets one soon.
+        if (this.#isResponsive && (error as { readonly code?: string }).code === 'TIMEOUT') break
         await wait(1_000)
       }
     this.#ledger.breaks(`in peace, ${failure}: ${last instanceof Error ? last.message : last}`)
