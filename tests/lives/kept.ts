@@ -82,7 +82,10 @@ export const KEPT: readonly Kept[] = [
     seed: 53_000_254,
     plan: {
       config: { ...PLAIN, carrier: 'postgres', hasOther: true, delay: 30, transactional: true },
-      steps: [{ at: 0, do: 'emit', client: 0, to: 'filed', takes: 0, times: 80, size: 0 }]
+      steps: [
+        { at: 0, do: 'emit', client: 0, to: 'filed', takes: 0, times: 80, size: 0 },
+        { at: 5_000, do: 'redrive' }
+      ]
     }
   },
   {
