@@ -18,12 +18,16 @@ const given = new Set<number>()
  * tests in other processes look for ports at the same time.
  */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
-  for (;;) {
-    const port = FIRST + Math.floor(Math.random() * (LAST - FIRST + 1))
+  const ports = LAST - FIRST + 1
+  const drawn = Math.floor(Math.random() * ports)
+  // A test may have left a random number that is always the same.
+  for (let next = 0; next < ports; next++) {
+    const port = FIRST + ((drawn + next) % ports)
     if (given.has(port)) continue
     given.add(port)
     if (await isFree(port, host)) return port
   }
+  throw new Error(`All ports from ${FIRST} to ${LAST} are taken`)
 }
 
 async function isFree(port: number, host: string): Promise<boolean> {
