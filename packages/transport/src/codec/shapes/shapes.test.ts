@@ -198,8 +198,11 @@ describe('bytes that are no message of shapes', () => {
     } catch (error) {
       return assert.ok(error instanceof ProtocolError, String(error))
     }
+    const again = outcome(jsonCodec, value)
+    // As JSON does, shapes read a number that is too large as Infinity, which neither writes.
+    if (String(again).endsWith('it is not a finite number')) return
     // Only values of JSON arrive.
-    assert.deepEqual(outcome(jsonCodec, value), value)
+    assert.deepEqual(again, value)
   }
 
   it('are refused, or read as another value, and nothing else happens', () => {
