@@ -71,9 +71,9 @@ const AT_NIGHT = {
   OUTBOX_TORTURE: 'long'
 }
 /**
- * Suites that run on only one runtime on a push. Units of engines have servers inside their process (Redis also
- * a real one); `system/engines` tests the drivers of NATS, Redis and MQTT on Node. Units test the sockets of TCP and WebSocket on
- * both runtimes, and with them all of RSocket, which has none. Of the two suites for NestJS each runtime has one.
+ * Suites that run on only one runtime on a push. Units of engines have servers inside their process (Redis also a real
+ * one); `system/engines` tests the drivers of NATS, Redis and MQTT on Node. Units test the sockets of TCP and WebSocket
+ * on both runtimes, and with them all of RSocket, which has none. Of the two suites for NestJS each runtime has one.
  * The command line and `create-elysia-microservices` are programs of Node, and the console's page runs in a browser.
  * What remains here starts processes, or pages in Chromium.
  */
