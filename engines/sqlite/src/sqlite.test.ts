@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, afterEach, describe, it } from 'node:test'
-import { Log, until, VirtualTime } from '@elysia-microservices/test-support'
+import { Log, until } from '@elysia-microservices/test-support'
 import { ManualClock, memory } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
@@ -292,23 +292,5 @@ describe('a durable handler over a file', () => {
       name: 'OptionError',
       message: /it has a control character/
     })
-  })
-
-  it('is there although the file has no room, and gets its recurring event when it has', async () => {
-    const store = sqlite(':memory:', { maxBytes: 1_080, maxAge: 120_000 })
-    using time = new VirtualTime()
-    const client = clientOf(store)
-    await time.settled(client.publish('full', 'x'.repeat(1_000)))
-    const seen: unknown[] = []
-    const every = { cron: '*/10 * * * *' }
-    const service = await time.settled(serve(store, ({ data }) => void seen.push(data), { every }))
-    const said = () => lines.filter((line) => line.includes("next event 'e'"))
-    assert.match(
-      said()[0] ?? '',
-      /the store, which is asked again: .*keeps \d+ bytes of events, and may keep 1080/
-    )
-    await time.until('It has come', () => seen.length > 0)
-    await time.settled(service.stop())
-    await time.settled(client.close())
   })
 })
