@@ -24,7 +24,7 @@ describe('nats()', () => {
   })
 
   it("made from NestJS's options gives each event to every process, unless the service has a group or a name", async () => {
-    const server = await new WireServer().start()
+    const server = await new WireServer().listen()
     const servers = `127.0.0.1:${server.port}`
     // A group is what NestJS calls a queue.
     for (const [given, isNamed, isShared] of [
@@ -48,7 +48,7 @@ describe('nats()', () => {
         [isShared ? 4 : 3]
       )
     }
-    await server.stop()
+    await server.close()
   })
 })
 

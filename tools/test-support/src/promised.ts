@@ -12,3 +12,16 @@ export function promised<Value = void>(): Promised<Value> {
   })
   return { promise, resolve: (value) => resolve(value) }
 }
+
+/** A handler that waits until the test lets it go. @param note is told what has come */
+export function busy<Message>(note: (message: Message) => void): {
+  handler(message: Message): Promise<void>
+  go(): void
+} {
+  const { promise, resolve } = promised()
+  const handler = (message: Message) => {
+    note(message)
+    return promise
+  }
+  return { handler, go: () => resolve() }
+}

@@ -1,7 +1,7 @@
 /** A broker on a port of loopback: it reads the requests of the real driver, and gives the answers of a test. */
-import { once } from 'node:events'
-import net, { type AddressInfo } from 'node:net'
+import type { Socket } from 'node:net'
 import { after, before } from 'node:test'
+import { SocketServer } from '@elysia-microservices/test-support'
 import { Reader, Writer } from '@platformatic/kafka'
 import { platformatic } from '../connection/platformatic.ts'
 import type { DriverConnection } from '../driver.ts'
@@ -25,41 +25,20 @@ export interface Exchange {
 }
 
 /** A broker that is asked one thing at a time. */
-export class BrokerOnPort {
-  readonly #server = net.createServer((socket) => this.#serve(socket))
-  readonly #sockets = new Set<net.Socket>()
+export class BrokerOnPort extends SocketServer {
   #expected: Exchange | undefined
   /** The fields of the last request; a text: it was another request than the expected one. */
   asked: unknown
   /** The name of the client, in the last request. */
   clientName: string | undefined
 
-  async listen(): Promise<number> {
-    this.#server.listen(0, '127.0.0.1')
-    await once(this.#server, 'listening')
-    return (this.#server.address() as AddressInfo).port
-  }
-
   expect(exchange: Exchange): void {
     this.#expected = exchange
     this.asked = undefined
   }
 
-  /** Ends all connections. */
-  drop(): void {
-    for (const socket of this.#sockets) socket.destroy()
-  }
-
-  close(): void {
-    this.drop()
-    this.#server.close()
-  }
-
-  #serve(socket: net.Socket): void {
-    this.#sockets.add(socket)
+  protected serve(socket: Socket): void {
     let come = Buffer.alloc(0)
-    socket.on('error', () => {})
-    socket.on('close', () => this.#sockets.delete(socket))
     socket.on('data', (chunk) => {
       come = Buffer.concat([come, chunk])
       while (come.length >= 4 && come.length >= 4 + come.readInt32BE(0)) {
@@ -95,7 +74,7 @@ export function connectedBroker(): {
   const broker = new BrokerOnPort()
   let connection: DriverConnection
   before(async () => {
-    const port = await broker.listen()
+    const { port } = await broker.listen()
     connection = await platformatic.connect(
       { host: '127.0.0.1', port },
       kafkaOptions({}),
@@ -105,7 +84,7 @@ export function connectedBroker(): {
   })
   after(async () => {
     await connection.close()
-    broker.close()
+    await broker.close()
   })
   return { broker, connection: () => connection }
 }

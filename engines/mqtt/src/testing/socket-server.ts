@@ -2,7 +2,8 @@
  * The fake server behind a socket, in MQTT's own packets: so a driver is tested over everything that lies between, and
  * a test says how the server greets, and sees each packet that has come.
  */
-import { createServer, type Server, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { SocketServer } from '@elysia-microservices/test-support'
 import { generate, type IConnectPacket, type Packet, parser } from 'mqtt-packet'
 import type { DriverConnection } from '../driver.ts'
 import { mqttOptions } from '../options/options.ts'
@@ -18,7 +19,7 @@ export interface Greeting {
   readonly properties?: { readonly maximumPacketSize?: number; readonly receiveMaximum?: number }
 }
 
-export class MqttSocketServer {
+export class MqttSocketServer extends SocketServer {
   readonly fake = new FakeMqttServer()
   /** All packets that have come, in order. */
   readonly received: Packet[] = []
@@ -26,31 +27,15 @@ export class MqttSocketServer {
   greeting: Greeting | undefined = {}
   /** Whether packets are read and nothing is done with them. */
   isSilent = false
-  readonly #server: Server = createServer((socket) => this.#serve(socket))
-  readonly #sockets = new Set<Socket>()
-
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-  }
 
   get url(): string {
-    return `mqtt://127.0.0.1:${(this.#server.address() as { readonly port: number }).port}`
-  }
-
-  /** How many sockets are open. */
-  get open(): number {
-    return this.#sockets.size
-  }
-
-  /** Ends all sockets, without a word. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy()
+    return `mqtt://127.0.0.1:${this.port}`
   }
 
   /** Sends packets over every socket, in one piece. */
   send(...packets: readonly Packet[]): void {
     const bytes = Buffer.concat(packets.map((packet) => generate(packet, VERSION)))
-    for (const socket of this.#sockets) socket.write(bytes)
+    for (const socket of this.sockets) socket.write(bytes)
   }
 
   /** The packets of a kind that have come. */
@@ -58,19 +43,9 @@ export class MqttSocketServer {
     return this.received.filter(({ cmd }) => cmd === kind) as Extract<Packet, { readonly cmd: Kind }>[]
   }
 
-  async close(): Promise<void> {
-    this.cut()
-    await new Promise((resolve) => this.#server.close(resolve))
-  }
-
-  #serve(socket: Socket): void {
-    this.#sockets.add(socket)
+  protected serve(socket: Socket): void {
     const client = new Client(this, socket)
-    socket.on('close', () => {
-      this.#sockets.delete(socket)
-      client.gone()
-    })
-    socket.on('error', () => {})
+    socket.on('close', () => client.gone())
     const packets = parser(VERSION)
     packets.on('packet', (packet) => {
       this.received.push(packet)

@@ -17,12 +17,12 @@ describe("NATS's own driver", () => {
   let told: string[]
   let connection: DriverConnection | undefined
   beforeEach(async () => {
-    server = await new WireServer().start()
+    server = await new WireServer().listen()
     told = []
   })
   afterEach(async () => {
     await connection?.close()
-    await server.stop()
+    await server.close()
   })
 
   async function connect(more: object = {}, to = server) {
@@ -73,10 +73,10 @@ describe("NATS's own driver", () => {
     const one = await connect()
     assert.deepEqual([one.server, one.maxPayload], [`127.0.0.1:${server.port}`, 1_000])
     await one.close()
-    const other = await new WireServer({ headers: true, version: '2.12.0' }).start()
+    const other = await new WireServer({ headers: true, version: '2.12.0' }).listen()
     assert.equal((await connect({}, other)).maxPayload, 1_048_576)
     await connection?.close()
-    await other.stop()
+    await other.close()
   })
 
   it('tells that its server is lost and back, and what the server refuses', async () => {
@@ -98,9 +98,9 @@ describe("NATS's own driver", () => {
     await until(() => told.length > 0)
     assert.deepEqual(told, ['ended'])
     await connect({ maxReconnectAttempts: 1 })
-    await server.stop()
+    await server.close()
     await until(() => told.some((line) => line.startsWith('ended: ')))
-    await server.start()
+    await server.listen()
   })
 
   it('ends an attempt to connect that is given up', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { busy } from '@elysia-microservices/test-support'
 import type { BacklogEvent } from '@elysia-microservices/transport/kit'
-import { busy, OverFake } from '../testing/over-fake.ts'
+import { OverFake } from '../testing/over-fake.ts'
 
 describe('the events that no process of a group has received', () => {
   let over: OverFake

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { busy } from '@elysia-microservices/test-support'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
 import { RetryLater } from '@elysia-microservices/transport/kit'
 import { headers as newHeaders } from '@nats-io/transport-node'
-import { busy, OverFake } from '../testing/over-fake.ts'
+import { OverFake } from '../testing/over-fake.ts'
 import { DEAD, DEAD_STREAM, HEADER } from './names.ts'
 import { Rounds } from './rounds.ts'
 

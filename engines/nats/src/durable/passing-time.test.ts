@@ -1,9 +1,9 @@
 /** Acknowledgements, requests and looks of durable handlers, in a time that passes at the server and in its processes. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { VirtualTime } from '@elysia-microservices/test-support'
+import { busy, VirtualTime } from '@elysia-microservices/test-support'
 import { type IncomingMessage, systemClock } from '@elysia-microservices/transport/kit'
-import { busy, OverFake } from '../testing/over-fake.ts'
+import { OverFake } from '../testing/over-fake.ts'
 import { Rounds } from './rounds.ts'
 
 const MINUTE = 60_000

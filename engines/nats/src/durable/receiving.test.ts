@@ -1,7 +1,7 @@
 /** The messages that a durable handler over NATS takes, asks for and gives back, one by one. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { VirtualTime } from '@elysia-microservices/test-support'
+import { busy, VirtualTime } from '@elysia-microservices/test-support'
 import {
   type IncomingMessage,
   ManualClock,
@@ -9,7 +9,7 @@ import {
   systemClock
 } from '@elysia-microservices/transport/kit'
 import { headers as newHeaders } from '@nats-io/transport-node'
-import { busy, OverFake } from '../testing/over-fake.ts'
+import { OverFake } from '../testing/over-fake.ts'
 import { MAX_PENDING_IN_ORDER } from './groups.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { Pull } from './pull.ts'

@@ -1,8 +1,9 @@
 /** A durable handler over NATS whose consumer, stream or server is gone for a while, or serves another process. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { busy } from '@elysia-microservices/test-support'
 import { type IncomingMessage, RetryLater } from '@elysia-microservices/transport/kit'
-import { busy, OverFake } from '../testing/over-fake.ts'
+import { OverFake } from '../testing/over-fake.ts'
 import { consumerName, DEAD_STREAM } from './names.ts'
 
 describe('a durable handler over NATS', () => {

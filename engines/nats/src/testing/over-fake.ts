@@ -161,16 +161,3 @@ export class OverFake {
     this.server.stop()
   }
 }
-
-/** A handler that waits until the test lets it go. */
-export function busy(note: (message: IncomingMessage) => void): { readonly handler: Handler; go(): void } {
-  let go = () => {}
-  const gone = new Promise<void>((resolve) => {
-    go = resolve
-  })
-  const handler = async (message: IncomingMessage) => {
-    note(message)
-    await gone
-  }
-  return { handler, go: () => go() }
-}

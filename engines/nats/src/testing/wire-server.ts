@@ -2,52 +2,30 @@
  * A server that speaks just enough of NATS's protocol for the real driver: it keeps what a client says, and answers
  * requests as a test wants. `fake-server.ts` is the one for all that stands above the driver.
  */
-import { createServer, type Server, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { SocketServer } from '@elysia-microservices/test-support'
 
 /** The answer to a request; `undefined`: none. */
 export type Answer = (subject: string, body: string) => object | undefined
 
-export class WireServer {
+export class WireServer extends SocketServer {
   /** The lines of the clients, with the payload behind those that have one. Without pings. */
   readonly lines: string[] = []
   answer: Answer = () => undefined
-  port = 0
   readonly #info: object
-  readonly #server: Server
-  readonly #sockets = new Set<Socket>()
 
   /** @param info its description */
   constructor(info: object = { max_payload: 1_000, headers: true, version: '2.12.0' }) {
+    super()
     this.#info = info
-    this.#server = createServer((socket) => this.#greet(socket))
-  }
-
-  async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(this.port, '127.0.0.1', resolve))
-    this.port = (this.#server.address() as { port: number }).port
-    return this
-  }
-
-  /** Ends all connections. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy()
-  }
-
-  async stop(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve))
-    this.cut()
-    await closed
   }
 
   /** Says a line to all clients. */
   say(line: string): void {
-    for (const socket of this.#sockets) socket.write(`${line}\r\n`)
+    for (const socket of this.sockets) socket.write(`${line}\r\n`)
   }
 
-  #greet(socket: Socket): void {
-    this.#sockets.add(socket)
-    socket.on('close', () => this.#sockets.delete(socket))
-    socket.on('error', () => {})
+  protected serve(socket: Socket): void {
     let unread = ''
     socket.on('data', (chunk) => {
       unread += chunk.toString('latin1')

@@ -2,7 +2,8 @@
  * The fake server behind a socket, in AMQP's own frames: so a driver is tested over everything that lies between, and a
  * test says how the server greets, and whether it answers.
  */
-import { createServer, type Server, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { SocketServer } from '@elysia-microservices/test-support'
 import type { DriverConnection } from '../driver.ts'
 import { FakeRabbitServer } from './fake-server.ts'
 import { type Fields, type Frame, nameOf, readFrames, writeMethod } from './frames.ts'
@@ -11,7 +12,7 @@ import { SocketChannel } from './socket-channel.ts'
 const LIMITS = { channelMax: 100, frameMax: 128 * 1_024, heartbeat: 60 }
 const IGNORED = { tls: undefined, connectTimeout: 0, heartbeat: 0, name: undefined }
 
-export class AmqpSocketServer {
+export class AmqpSocketServer extends SocketServer {
   readonly fake = new FakeRabbitServer()
   /** The fields with which clients have named themselves, and then those with the limits that they have taken. */
   readonly greeted: Fields[] = []
@@ -23,45 +24,19 @@ export class AmqpSocketServer {
   refusal: string | undefined
   /** Whether frames are read and nothing is done with them. */
   isSilent = false
-  readonly #server: Server = createServer((socket) => this.#serve(socket))
-  readonly #sockets = new Set<Socket>()
-
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-  }
 
   get url(): string {
-    return `amqp://127.0.0.1:${(this.#server.address() as { readonly port: number }).port}`
-  }
-
-  /** How many sockets are open. */
-  get open(): number {
-    return this.#sockets.size
-  }
-
-  /** Ends all sockets, without a word. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy()
+    return `amqp://127.0.0.1:${this.port}`
   }
 
   /** Sends a method of the connection itself over every socket. */
   send(name: string, fields: Fields): void {
-    for (const socket of this.#sockets) writeMethod(socket, 0, name, fields)
+    for (const socket of this.sockets) writeMethod(socket, 0, name, fields)
   }
 
-  async close(): Promise<void> {
-    this.cut()
-    await new Promise((resolve) => this.#server.close(resolve))
-  }
-
-  #serve(socket: Socket): void {
-    this.#sockets.add(socket)
+  protected serve(socket: Socket): void {
     const client = new Client(this, socket)
-    socket.on('error', () => {})
-    socket.on('close', () => {
-      this.#sockets.delete(socket)
-      client.gone()
-    })
+    socket.on('close', () => client.gone())
     readFrames(
       socket,
       () => this.isSilent || client.greet(),

@@ -35,13 +35,13 @@ describe('the driver over ioredis', () => {
     seen = new Listener()
     server = await start()
   })
-  afterEach(() => {
+  afterEach(async () => {
     for (const one of connections) one.close()
-    for (const one of servers) one.stop()
+    for (const one of servers) await one.close()
   })
 
   async function start(): Promise<ScriptedServer> {
-    const one = await ScriptedServer.start()
+    const one = await new ScriptedServer().listen()
     servers.push(one)
     return one
   }

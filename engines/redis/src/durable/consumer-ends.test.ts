@@ -1,7 +1,7 @@
 /** How a durable handler begins and ends, and how it shares its room among streams. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { VirtualTime } from '@elysia-microservices/test-support'
+import { busy, VirtualTime } from '@elysia-microservices/test-support'
 import { type IncomingMessage, systemClock } from '@elysia-microservices/transport/kit'
 import { OverFake } from '../testing/over-fake.ts'
 import { deadOf, GROUPS, streamOf, wakeOf } from '../words/keys.ts'
@@ -16,25 +16,13 @@ describe('a durable handler over Redis', () => {
   afterEach(() => over.close())
 
   const note = ({ data }: IncomingMessage) => void seen.push(data)
-  /** A handler that waits until the test lets it go. */
-  function busy() {
-    let go = () => {}
-    const gone = new Promise<void>((resolve) => {
-      go = resolve
-    })
-    const handler = async (message: IncomingMessage) => {
-      note(message)
-      await gone
-    }
-    return { handler, go: () => go() }
-  }
   const refuse = (command: string, words: string | undefined) => {
     over.server.refuses = (asked) => (asked === command ? words : undefined)
   }
 
   it('that stops says how many events nobody has any more, if there are some', async () => {
     for (const isGone of [false, true]) {
-      const { handler, go } = busy()
+      const { handler, go } = busy(note)
       seen = []
       const group = `g${isGone}`
       const consumer = await over.serve('p', handler, { group, ordered: true, start: 'new' })
@@ -104,7 +92,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('takes no more events together than one handler may, however many streams it has, and knows how many wait', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     const consumer = await over.serve('wide.*', handler, { concurrency: 2 })
     for (const of of ['a', 'b', 'c']) await over.publish(`wide.${of}`, [`${of}1`, `${of}2`])
     await over.settle()

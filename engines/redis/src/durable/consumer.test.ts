@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { busy } from '@elysia-microservices/test-support'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
 import { OverFake } from '../testing/over-fake.ts'
 import {
@@ -33,18 +34,6 @@ describe('a durable handler over Redis', () => {
   }
   const pendingOf = (pattern: string, group = 'g') =>
     over.server.streams.groups(streamOf(pattern)).find(({ name }) => name === group)?.pending
-  /** A handler that waits until the test lets it go. */
-  function busy() {
-    let go = () => {}
-    const gone = new Promise<void>((resolve) => {
-      go = resolve
-    })
-    const handler = async (message: IncomingMessage) => {
-      note(message)
-      await gone
-    }
-    return { handler, go: () => go() }
-  }
 
   it('acknowledges what it has handled, and says how many events wait', async () => {
     const consumer = await over.serve('p', note)
@@ -170,7 +159,7 @@ describe('a durable handler over Redis', () => {
 
   it('runs redriven dead letters one after the other, beside new events', async () => {
     let isBroken = true
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     const run = (message: IncomingMessage) => {
       if (isBroken) throw new Error('not now')
       return handler(message)
@@ -205,7 +194,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('runs the events of one key in order, while others go on', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     const first = (message: IncomingMessage) => (message.data === 'a1' ? handler(message) : note(message))
     await over.serve('p', first, { ordered: true })
     await over.publish('p', ['a1', 'a2'], 'a')
@@ -218,7 +207,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('that is ordered begins nothing while its server is lost: another process may have the turn', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     await over.serve('p', handler, { ordered: true })
     await over.publish('p', [1, 2], 'k')
     await over.settle()
@@ -233,7 +222,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('goes on with an ordered event that runs when the server is back, and runs it once', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     await over.serve('p', handler, { ordered: true })
     await over.publish('p', [1, 2], 'k')
     await over.settle()
@@ -259,7 +248,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('takes over the events of a process of which nothing is heard', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     const silent = await over.serve('p', handler)
     await over.publish('p', [1])
     await over.settle()
@@ -292,7 +281,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('takes no more events than it has room for', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     await over.serve('p', handler, { concurrency: 2 })
     await over.publish('p', [1, 2, 3, 4, 5])
     await over.settle()
@@ -303,7 +292,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('gives back what has not begun when it stops, at once and as the same attempt, and waits for what runs', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     const retry = { attempts: 2, minDelay: 10 }
     const one = await over.serve('p', handler, { concurrency: 1, ordered: true, retry })
     await over.publish('p', [1, 2, 3], 'k')
@@ -324,7 +313,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('gives running events back as the next attempt when it is cut off', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     const one = await over.serve('p', handler)
     await over.publish('p', [1])
     await over.settle()
@@ -371,7 +360,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('begins again behind the events that are done when its group is deleted, and logs it once', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     const slow = (message: IncomingMessage) => (message.data === 2 ? handler(message) : note(message))
     const consumer = await over.serve('p', slow)
     await over.publish('p', [1, 2])
@@ -421,7 +410,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('gets an event of a new stream that has the position of one that still runs', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     await over.serve('p', (message) => (message.data === 1 ? handler(message) : note(message)))
     await over.publish('p', [1])
     await over.settle()
@@ -436,7 +425,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('handles what it has of a stream that is deleted, and tells the new one nothing of it', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     const consumer = await over.serve('p', handler, { concurrency: 9 })
     await over.publish('p', [1, 2])
     await over.settle()
@@ -501,7 +490,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('acknowledges again what the server had not confirmed when it was lost, and runs nothing twice', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     await over.serve('p', handler)
     await over.publish('p', [1])
     await over.settle()
@@ -518,7 +507,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('acknowledges with the next event what was under way when the server was lost, or was refused for a while', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     await over.serve('p', (message) => (message.data === 1 ? handler(message) : note(message)))
     await over.publish('p', [1])
     await over.settle()
@@ -559,7 +548,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('gives back what it had asked for when its group was paused', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     await over.serve('p', handler, { concurrency: 2 })
     await over.publish('p', [1, 2, 3, 4])
     await over.settle()

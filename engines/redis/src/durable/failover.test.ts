@@ -1,6 +1,7 @@
 /** A server takes over in a failover, without the last events. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { busy } from '@elysia-microservices/test-support'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
 import { OverFake } from '../testing/over-fake.ts'
 import { streamOf } from '../words/keys.ts'
@@ -17,18 +18,6 @@ describe('a durable handler over Redis, in a failover,', () => {
   const note = ({ data, delivery }: IncomingMessage) => void seen.push(`${data} ${delivery?.attempt}`)
   const pendingOf = (pattern: string, group = 'g') =>
     over.server.streams.groups(streamOf(pattern)).find(({ name }) => name === group)?.pending
-  /** A handler that waits until the test lets it go. */
-  function busy() {
-    let go = () => {}
-    const gone = new Promise<void>((resolve) => {
-      go = resolve
-    })
-    const handler = async (message: IncomingMessage) => {
-      note(message)
-      await gone
-    }
-    return { handler, go: () => go() }
-  }
 
   /** Stores an event while nobody is connected. */
   const write = (data: number) =>
@@ -54,7 +43,7 @@ describe('a durable handler over Redis, in a failover,', () => {
   })
 
   it('gets events that have the positions of those that a failover has lost, done or not', async () => {
-    const { handler, go } = busy()
+    const { handler, go } = busy(note)
     await over.serve('p', (message) => (message.data === 2 ? handler(message) : note(message)))
     await over.publish('p', [1])
     await over.settle()
@@ -76,7 +65,7 @@ describe('a durable handler over Redis, in a failover,', () => {
   it('acknowledges no event that has the position of one that a failover has lost', async () => {
     for (const isLooked of [true, false]) {
       const group = `looked ${isLooked}`.replace(' ', '-')
-      const [old, fresh] = [busy(), busy()]
+      const [old, fresh] = [busy(note), busy(note)]
       const handlers: Record<string, (message: IncomingMessage) => unknown> = {
         '2': old.handler,
         '3': fresh.handler

@@ -1,6 +1,6 @@
 /** A server that answers each command as a test says: faults that redis-server has rarely, and clusters in one process. */
-import { once } from 'node:events'
-import net from 'node:net'
+import type { Socket } from 'node:net'
+import { SocketServer } from '@elysia-microservices/test-support'
 
 /** Returns the answer in Redis's protocol; empty: there is none; `undefined`: the usual one. */
 type Answer = (command: readonly string[]) => string | undefined
@@ -9,37 +9,15 @@ export const bulk = (text: string): string => `$${Buffer.byteLength(text)}\r\n${
 export const list = (...items: readonly string[]): string => `*${items.length}\r\n${items.join('')}`
 const SUBSCRIBES = /^P?(UN)?SUBSCRIBE$/
 
-export class ScriptedServer {
+export class ScriptedServer extends SocketServer {
   /** The commands that have arrived, in capitals. */
   readonly asked: string[] = []
   /** The connections since the server has started. */
   connections = 0
   answer: Answer = () => undefined
-  readonly #server: net.Server
-  readonly #sockets = new Set<net.Socket>()
-
-  private constructor(server: net.Server) {
-    this.#server = server
-    server.on('connection', (socket) => this.#connected(socket))
-  }
-
-  static async start(): Promise<ScriptedServer> {
-    const server = net.createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    return new ScriptedServer(server)
-  }
-
-  get port(): number {
-    return (this.#server.address() as net.AddressInfo).port
-  }
 
   get url(): string {
     return `redis://127.0.0.1:${this.port}`
-  }
-
-  /** How many connections are open. */
-  get open(): number {
-    return this.#sockets.size
   }
 
   /** How often a command was asked. */
@@ -47,20 +25,8 @@ export class ScriptedServer {
     return this.asked.filter((one) => one === command).length
   }
 
-  /** Cuts all connections. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy()
-  }
-
-  stop(): void {
-    this.#server.close()
-    this.cut()
-  }
-
-  #connected(socket: net.Socket): void {
+  protected serve(socket: Socket): void {
     this.connections++
-    this.#sockets.add(socket)
-    socket.on('close', () => this.#sockets.delete(socket)).on('error', () => {})
     let rest = ''
     socket.setEncoding('latin1').on('data', (chunk) => {
       rest += chunk
