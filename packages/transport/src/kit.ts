@@ -27,7 +27,7 @@ export {
 export { type Adapt, adaptedCaller, adaptedPublish, inTurn } from './calls/adapt.ts'
 export { checkedDefaults, defaulting } from './calls/call-defaults.ts'
 export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'
-export { DeadlineTimer } from './calls/deadline-timer.ts'
+export { DeadlineTimer, STOOD_STILL } from './calls/deadline-timer.ts'
 export { drained, refuseCall } from './calls/drained.ts'
 export { INPUT_REFUSED, INPUT_WINDOW, InputStream } from './calls/input-stream.ts'
 export { MAX_WAITING, OpenCalls } from './calls/open-calls.ts'

@@ -3,8 +3,8 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 
 /**
- * Whether a program can be started by its name or path. Nothing is started to find that out: `spawnSync` of Bun may never
- * return on a busy machine (oven-sh/bun#34069), and no time limit of a test ends that.
+ * Whether a program can be started by its name or path. Nothing is started to find that out: that takes time, and
+ * users of Bun have seen `spawnSync` never return on a busy machine (oven-sh/bun#34069).
  */
 export function isOnPath(program: string): boolean {
   const folders = program.includes('/') ? [''] : (process.env['PATH'] ?? '').split(delimiter)

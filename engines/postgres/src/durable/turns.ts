@@ -232,7 +232,7 @@ export class Turns {
       // In one order in all processes, or two of them could wait for each other.
       .sort((one, other) => one.id - other.id)
     const until = this.#until
-    // Those behind it come first; to begin there and go on from the begin would be another order.
+    // Those behind it come first, and nobody else: to go on with the first ones would be another order.
     const behind = until === null ? all : all.filter(({ id }) => id > until)
     return behind.length > 0 ? behind : all
   }

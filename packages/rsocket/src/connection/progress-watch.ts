@@ -2,13 +2,11 @@
  * Watches for messages that begin to arrive but never end: the sender may be gone, or may want to block a connection.
  */
 
+import { STOOD_STILL } from '@elysia-microservices/transport/kit'
 import { unref } from '../host.ts'
 
 /** Characters or bytes of an incomplete message that count as progress. Single bytes now and then do not count. */
 export const PROGRESS = 1024
-
-/** Milliseconds by which a check is late in a process that stood still. */
-const STOOD_STILL = 1_000
 
 /** The state of a watched connection. */
 export interface WatchedState {

@@ -340,7 +340,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     const position = readUint63(buffer, start + HEADER_LENGTH)
     const resumption = wire.resumption as ResumeState
     if (!resumption.canResumeFrom(position))
-      return wire.fail(new Error(`Resumed at position ${position}, which this client no longer has`))
+      return wire.fail(new Error(`Resumed at position ${position}, which is no longer kept`))
     wire.reattach(resumption, position)
     this.#requester.goOn()
     this.#streams.responder?.goOn()

@@ -2,8 +2,11 @@
 import { LONGEST_TIME } from '../options.ts'
 import type { Timer, TimerOwner } from './timer.ts'
 
-/** Milliseconds by which a timer is late in a process that stood still: suspended, or collecting garbage. */
-const STOOD_STILL = 1_000
+/**
+ * Milliseconds by which a timer is late in a process that stood still: suspended, or collecting garbage. Bytes that have
+ * come meanwhile are read before anything counts as silent.
+ */
+export const STOOD_STILL = 1_000
 
 /** Wakes its owner at the earliest deadline that was asked for. */
 export class DeadlineTimer implements Timer {
