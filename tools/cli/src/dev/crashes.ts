@@ -6,14 +6,14 @@ export interface Crash {
   readonly what: string
   /** Whether the program was ready when it crashed. */
   readonly wasReady: boolean
-  /** Milliseconds for which the program ran. */
-  readonly ran: number
+  /** Milliseconds for which the program ran after it was ready; 0 if it never was. */
+  readonly lived: number
 }
 
-/** Milliseconds after which a program counts as running steadily. */
+/** Milliseconds after it was ready from which on a program counts as running steadily. */
 export const STEADY = 10_000
 
-const NONE: Crash = { what: '', wasReady: false, ran: 0 }
+const NONE: Crash = { what: '', wasReady: false, lived: 0 }
 
 /** The equal crashes since something else happened. */
 export class Crashes {
@@ -23,7 +23,7 @@ export class Crashes {
   /** Counts a crash. @returns how often this crash has come since something else happened: 1 if it is a new one */
   add(crash: Crash): number {
     const isEqual = crash.what === this.#last.what && crash.wasReady === this.#last.wasReady
-    this.#times = isEqual && crash.ran <= STEADY ? this.#times + 1 : 1
+    this.#times = isEqual && crash.lived <= STEADY ? this.#times + 1 : 1
     this.#last = crash
     return this.#times
   }

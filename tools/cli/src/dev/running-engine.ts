@@ -32,7 +32,7 @@ export class RunningEngine implements Program {
   readonly #downtime: Downtime
   readonly #supervisor: Supervisor
   #last: readonly string[] = []
-  #isReady = false
+  #readySince: number | undefined
   #isStopping = false
   /** When it has ended, in the time of `performance.now()`; `undefined`: it answers, or has not answered yet. */
   #lostAt: number | undefined
@@ -64,7 +64,7 @@ export class RunningEngine implements Program {
           this.#last = []
         },
         starting: () => {
-          this.#isReady = false
+          this.#readySince = undefined
         },
         started: () => void this.#waitUntilItAnswers(),
         ended: ({ signal }) => {
@@ -72,7 +72,7 @@ export class RunningEngine implements Program {
           // An engine that was killed has said nothing about that.
           if (signal !== null) this.#last = []
         },
-        isReady: () => this.#isReady,
+        readySince: () => this.#readySince,
         cause: () => undefined,
         isFull: false,
         onRoom() {}
@@ -105,7 +105,7 @@ export class RunningEngine implements Program {
 
   view(): ProgramView {
     return {
-      ...this.#supervisor.view(this.#isReady),
+      ...this.#supervisor.view(this.#readySince !== undefined),
       name: this.name,
       ports: [`${this.#found.port}`],
       services: []
@@ -120,7 +120,7 @@ export class RunningEngine implements Program {
     const { pid } = this.#supervisor
     await answers(this.#found, () => this.#isStopping || this.#supervisor.pid !== pid)
     if (this.#isStopping || this.#supervisor.pid !== pid) return
-    this.#isReady = true
+    this.#readySince = performance.now()
     this.#last = []
     if (this.#lostAt !== undefined)
       this.#supervisor.sayReady(
@@ -132,7 +132,7 @@ export class RunningEngine implements Program {
   }
 
   #lost(): void {
-    if (this.#isReady) this.#lostAt ??= performance.now()
+    if (this.#readySince !== undefined) this.#lostAt ??= performance.now()
     const { engine, port } = this.#found
     this.#downtime.down(this.name, new RegExp(`:${port}\\b|\\b${engine.title}\\b`))
   }

@@ -67,7 +67,7 @@ export class RunningService implements Program {
   readonly #output: Output
   #watch: SourceWatch | undefined
   #settle = () => {}
-  #isReady = false
+  #readySince: number | undefined
   #begun = 0
   /** The reason for a crash that is known beside the report of the runtime. */
   #cause: string | undefined
@@ -103,7 +103,7 @@ export class RunningService implements Program {
         starting: () => this.#starting(),
         started: () => this.#started(),
         ended: () => this.#ended(),
-        isReady: () => this.#isReady,
+        readySince: () => this.#readySince,
         cause: () => this.#why(),
         hasFailed: () => this.#lacksPort,
         get isFull() {
@@ -129,7 +129,7 @@ export class RunningService implements Program {
     const ports = [...this.ports].map(([port, purpose]) =>
       purpose === undefined ? `${port}` : `${port} (${purpose})`
     )
-    return { ...this.#supervisor.view(this.#isReady), name, ports, services: [...this.#services] }
+    return { ...this.#supervisor.view(this.isReady), name, ports, services: [...this.#services] }
   }
 
   environment(): readonly (readonly [string, string])[] {
@@ -141,7 +141,7 @@ export class RunningService implements Program {
 
   /** Whether the service has been ready since its last start. */
   get isReady(): boolean {
-    return this.#isReady
+    return this.#readySince !== undefined
   }
 
   start(): void {
@@ -191,7 +191,7 @@ export class RunningService implements Program {
   }
 
   #starting(): void {
-    this.#isReady = false
+    this.#readySince = undefined
     this.#cause = undefined
     this.#output.starting()
     this.ports.clear()
@@ -214,10 +214,10 @@ export class RunningService implements Program {
   }
 
   #ready(): void {
-    if (this.#isReady || this.#isStopping) return
+    if (this.isReady || this.#isStopping) return
     this.#isReadyThen = this.#mayEnd !== undefined
     if (this.#isReadyThen) return
-    this.#isReady = true
+    this.#readySince = performance.now()
     clearTimeout(this.#patience)
     const { name, ready } = this.plan
     const seconds = ((performance.now() - this.#begun) / 1_000).toFixed(1)
@@ -248,7 +248,7 @@ export class RunningService implements Program {
 
   /** Requests the service's URL until it answers, or until the service is started again. */
   async #ask(url: string, begun: number): Promise<void> {
-    while (this.#begun === begun && !this.#isStopping && !this.#isReady && !(await doesAnswer(url)))
+    while (this.#begun === begun && !this.#isStopping && !this.isReady && !(await doesAnswer(url)))
       await new Promise((resolve) => setTimeout(resolve, LOOK))
     if (this.#begun === begun) this.#ready()
   }

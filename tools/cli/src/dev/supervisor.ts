@@ -32,8 +32,8 @@ export interface Supervised extends LineReader {
   started?(): void
   /** Called when the program has ended. */
   ended?(how: Ended): void
-  /** Whether the program is ready. The message about a crash depends on it. */
-  isReady(): boolean
+  /** When the program was ready, in milliseconds of `performance.now()`; `undefined`: it is not, or was not until its end. */
+  readySince(): number | undefined
   /** The reason for a crash, if the program's lines contain it. */
   cause(): Cause | undefined
   /** Whether the program has failed although it has ended with code 0. Default: it has not. */
@@ -45,6 +45,12 @@ export interface Supervised extends LineReader {
  * itself), or until somebody starts it on the page (`stopped`).
  */
 export type Doing = 'runs' | 'crashed' | 'broken' | 'ended' | 'stopped'
+
+/** Milliseconds for which a program ran, and of these since it was ready. */
+interface Times {
+  readonly ran: number
+  readonly lived: number
+}
 
 /** Milliseconds before a restart: after the first crash, and at most. */
 const FIRST_PAUSE = 500
@@ -160,13 +166,16 @@ export class Supervisor {
       this.#wanted = undefined
       const begun = performance.now()
       const ended = await this.#once()
-      const ran = performance.now() - begun
+      const now = performance.now()
+      const ran = now - begun
+      // Counted from when it was ready: one that loads for long and then fails at once has not lived.
+      const lived = now - (this.#program.readySince() ?? now)
       const endedItself = !this.#isStopping && !this.#isHalted && this.#wanted === undefined
       if (!endedItself) this.#sayEndOf(ended, ran)
       if (this.#isStopping) return
       if (endedItself) {
-        if (ran > STEADY) wait = FIRST_PAUSE
-        await this.#pauseAfter(ended, ran, wait)
+        if (lived > STEADY) wait = FIRST_PAUSE
+        await this.#pauseAfter(ended, { ran, lived }, wait)
         wait = Math.min(2 * wait, LONGEST_PAUSE)
       }
       if (this.#isHalted && !this.#isStopping) await this.#halted()
@@ -242,7 +251,7 @@ export class Supervisor {
     if (cause !== undefined) program.say(`${this.#howEnded(ended, ran)}: ${cause.text}`, cause.more)
   }
 
-  async #pauseAfter(ended: Ended, ran: number, wait: number): Promise<void> {
+  async #pauseAfter(ended: Ended, { ran, lived }: Times, wait: number): Promise<void> {
     const program = this.#program
     const { name } = program
     const woken = this.#woken()
@@ -261,7 +270,7 @@ export class Supervisor {
     }
     const how = this.#howEnded(ended, ran)
     this.#does('crashed', cause === undefined ? how : `${how}: ${cause.text}`)
-    this.#sayCrash(how, cause, ran, `${wait / 1_000} s`)
+    this.#sayCrash(how, cause, lived, `${wait / 1_000} s`)
     let timer: ReturnType<typeof setTimeout> | undefined
     await Promise.race([
       woken,
@@ -272,16 +281,20 @@ export class Supervisor {
     clearTimeout(timer)
   }
 
+  get #wasReady(): boolean {
+    return this.#program.readySince() !== undefined
+  }
+
   get #startedAgainBy(): string {
     return this.#program.isWatched ? 'an edit of one of its files' : 'its button on the page'
   }
 
   /** Prints a crash; the third of several equal ones is the last that is printed. */
-  #sayCrash(how: string, cause: Cause | undefined, ran: number, seconds: string): void {
+  #sayCrash(how: string, cause: Cause | undefined, lived: number, seconds: string): void {
     const { name } = this.#program
     // The seconds for which the program ran are no difference.
     const what = `${how.replace(/[\d.]+ s/, '')} ${cause?.text}`
-    const times = this.#crashes.add({ what, wasReady: this.#program.isReady(), ran })
+    const times = this.#crashes.add({ what, wasReady: this.#wasReady, lived })
     const { isWatched } = this.#program
     const next = `next start in ${seconds}${isWatched ? ', or at an edit' : ''}`
     if (times === 1)
@@ -299,7 +312,7 @@ export class Supervisor {
     const how = signal === null ? `code ${code}` : signal
     const when = `after ${(ran / 1_000).toFixed(1)} s`
     const what = code === 0 ? 'ended' : 'crashed'
-    const early = this.#program.isReady() ? '' : ', before it was ready'
+    const early = this.#wasReady ? '' : ', before it was ready'
     return `${name} has ${what} with ${how} ${when}${early}`
   }
 }
